@@ -48,6 +48,7 @@ class Yield {
       quiet_ = 0;
       if (attempted_) failures_ = 0;  // the attempt before was good
       attempted_ = true;
+      good_ = full_;
       found_ = full_ = std::min(asked_, full_ + std::max(1u, full_ / kOpenPart));
       window_ = full_;
     }
@@ -62,7 +63,7 @@ class Yield {
     if (!again) return false;
     const std::uint32_t before = window_;
     hold_left_ = cycle_ + (seeks_ ? 2 * before : 0);
-    window_ = std::max(least, attempted_ ? before - 1 : before / 2);
+    window_ = std::max(least, attempted_ ? std::min(good_, before - 1) : before / 2);
     if (seeks_ && window_ < before) miss(before);
     return window_ < before;
   }
@@ -81,8 +82,8 @@ class Yield {
  private:
   void miss(std::uint32_t window) {
     if (attempted_) failures_ = std::min(failures_ + 1, kFailuresMax);
+    found_ = full_ = attempted_ ? window_ : std::max(window_, window - 1);
     attempted_ = false;
-    found_ = full_ = std::max(window_, window - 1);
   }
 
   static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
@@ -94,6 +95,7 @@ class Yield {
   std::uint32_t found_ = 0;     // the full window that was found; 0: none has been cut
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row
   bool attempted_ = false;      // the full window is such an attempt
+  std::uint32_t good_ = 0;      // the full window before it
   std::uint32_t full_ = 0, window_ = 0;
   std::uint64_t cycle_ = 1;       // in packets
   std::uint64_t quiet_ = 0;       // packets sent since the latest loss

@@ -353,6 +353,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
     peers.tuples.assign(placement.hosts(), round);
   }
   peers.config.paths = members_.paths;
+  peers.config.path_batch = std::min(peers.config.path_batch, members_.paths);
   peers.config.path_rule = job::path_rule(job_.options, false);
   carrier::UdpGroup::Shared shared{members_.leaders, {}, lanes(peers)};
   if (members_.routes.known()) peers.tuples = members_.routes.tuples;

@@ -77,13 +77,17 @@ std::vector<io::Address> BringUp::ask_routers(std::span<const io::HopQuestion> q
 base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
   meeting::RouterRecord told;
   std::vector<meeting::RouterRecord> all(members_.ranks);  // those that do not lead tell nothing
-  if (driver_ != nullptr) {
+  if (driver_ != nullptr && !job_.no_routers) {
     const auto questions = meeting::leaf_questions(addresses_of_peers(), members_.host);
     told = meeting::leaf_record(ask_routers(questions));
   }
   const meeting::LeafRecord& leaf = told;
-  const bool silent = leaf.leaf == meeting::RouterAddress{};
-  if (collectives_.on_all(silent)) return {};  // as in most networks: one switch
+  std::uint64_t silent = leaf.leaf == meeting::RouterAddress{} ? 1 : 0;
+  if (auto compared = collectives_.least(silent); !compared) return compared;
+  if (silent != 0) {  // as in most networks: one switch
+    if (members_.ranks == job_.records.size()) job_.no_routers = true;
+    return {};
+  }
   std::vector<meeting::LeafRecord> leaves(members_.ranks);
   if (auto gathered = collectives_.gather(leaf, leaves); !gathered) return gathered;
   std::transform(leaves.begin(), leaves.end(), all.begin(),
@@ -107,9 +111,10 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
   if (auto gathered = collectives_.gather(told, all); !gathered) return gathered;
   const std::uint32_t count = meeting::routes_in(all);
   if (!job::paths_asked(job_.options)) {
-    const bool one_way = count == 0 && meeting::any_router(all);
+    const bool one_way = meeting::has_one_way(all);
     const bool known = count > 0 && !meeting::any_deeper(all);
-    members_.paths = one_way ? 1 : known ? count : kPathsUnknown;
+    const std::uint32_t sockets = leaders_.front().paths;  // as many on every rank
+    members_.paths = one_way ? 1 : known ? count : std::min(kPathsUnknown, sockets * sockets);
     if (!known) return {};
   }
   if (driver_ == nullptr || count == 0) return {};

@@ -43,7 +43,8 @@ base::Status Neighbourhood::learn_of_others(job::MpiOps& mpi, job::CommHandle co
                     std::as_writable_bytes(std::span(edges_))) != job::kMpiSuccess) {
     return base::io_error("MPI_Allgather of the ranks' neighbours failed");
   }
-  connected_ = reaches_all();
+  // Of two ranks each may send blocks of a size of its own (MPI 4.1, section 8.6).
+  connected_ = ranks_ > 2 && reaches_all();
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
     std::uint64_t out = 0;
     std::uint64_t in = 0;

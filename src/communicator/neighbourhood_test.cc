@@ -134,6 +134,16 @@ TEST(Neighbourhood, BlocksOfOneSizeAreKnownToAllWhereEdgesReachEveryRank) {
   EXPECT_EQ(learn(ring(5, 0))[0].most_bytes(call), 0u);
 }
 
+TEST(Neighbourhood, OfTwoRanksEachMaySendBlocksOfAnotherSize) {
+  std::vector<char> memory;
+  const auto blocks = slots_of(memory, 2, 100);
+  courier::NeighbourCall call;
+  call.send = call.recv = blocks;
+  call.one_size = true;
+  EXPECT_FALSE(learn(ring(2, 0))[0].connected());
+  EXPECT_EQ(learn(ring(2, 0))[0].most_bytes(call), 0u);
+}
+
 TEST(Neighbourhood, EdgesOfARankToItselfLoadNoLink) {
   auto graph = ring(3, 0);
   graph[1].to.push_back(1);

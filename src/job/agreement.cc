@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <type_traits>
 
 namespace alm::job {
@@ -66,6 +67,17 @@ std::string name_ranks(std::span<const std::uint32_t> ranks, std::span<const Job
     text += ")";
   }
   return text;
+}
+
+std::vector<std::uint32_t> first_ranks(std::span<const JobRecord> records) {
+  std::vector<std::uint32_t> out;
+  std::set<std::pair<std::string_view, std::uint32_t>> known;  // on_one_host(), for many
+  for (std::uint32_t rank = 0; rank < records.size(); ++rank) {
+    if (known.emplace(host_of(records[rank].host), records[rank].machine).second) {
+      out.push_back(rank);
+    }
+  }
+  return out;
 }
 
 Agreement agree(std::span<const JobRecord> records) {

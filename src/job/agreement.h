@@ -20,7 +20,7 @@ constexpr std::size_t kAddressesMax = 8;
 // `layout` is compared first: another build has another record. Trivially copyable: it travels by
 // MPI_Allgather between processes of one job, all of one architecture.
 struct JobRecord {
-  std::uint32_t layout = 0x616c'0007;
+  std::uint32_t layout = 0x616c'0008;
   std::uint32_t usable = 0;         // 0: the options or the cluster file are invalid here
   std::uint64_t configuration = 0;  // hash of the shared options and the cluster file
   std::uint8_t wants_stats = 0;
@@ -30,9 +30,10 @@ struct JobRecord {
   std::uint32_t address_count = 0;
   std::array<InterfaceAddress, kAddressesMax> addresses{};
   std::array<char, kHostNameBytes> host{};
-  std::uint8_t has_decisions = 0;   // 1: this rank has decisions to tell; those of rank 0 count
-  std::uint8_t fast_addresses = 0;  // bit i: of addresses[i], see fastest_devices()
-  std::uint32_t machine = 0;        // this_machine()
+  std::uint8_t has_decisions = 0;    // 1: this rank has decisions to tell; those of rank 0 count
+  std::uint8_t fast_addresses = 0;   // bit i: of addresses[i], see fastest_devices()
+  std::uint8_t names_interface = 0;  // 1: the option `interface` is set here
+  std::uint32_t machine = 0;         // this_machine()
 };
 
 // Why the ranks cannot work together, for callers that word it themselves.
@@ -58,6 +59,9 @@ template <class Record>
 bool on_one_host(const Record& a, const Record& b) {
   return a.machine == b.machine && host_of(a.host) == host_of(b.host);
 }
+
+// The first rank of each host.
+std::vector<std::uint32_t> first_ranks(std::span<const JobRecord> records);
 
 Agreement agree(std::span<const JobRecord> records);
 

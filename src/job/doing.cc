@@ -9,9 +9,10 @@
 namespace alm::job {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCalls{
-    "MPI_Alltoall",   "MPI_Alltoallv",  "MPI_Alltoallw", "MPI_Ialltoall",
-    "MPI_Ialltoallv", "MPI_Ialltoallw", "MPI_Finalize"};
+constexpr std::array<std::string_view, 10> kCalls{
+    "MPI_Alltoall",           "MPI_Alltoallv",  "MPI_Alltoallw",         "MPI_Ialltoall",
+    "MPI_Ialltoallv",         "MPI_Ialltoallw", "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv",
+    "MPI_Neighbor_alltoallw", "MPI_Finalize"};
 
 // Numbers for others. kInCall and what follows: calls, in their order.
 constexpr std::uint64_t kNotKnown = 0, kComputes = 1, kSleeps = 2, kInCall = 16;
@@ -22,13 +23,15 @@ constexpr std::int64_t kPartOfBusy = 4;  // a quarter of the time on a processor
 }  // namespace
 
 Doing::InCall::InCall(Doing& doing, std::string_view name) : doing_(doing), before_(doing.call_) {
+  ++doing_.inside_;
   const auto found = std::find(kCalls.begin(), kCalls.end(), name);
   if (found != kCalls.end()) {
     doing_.call_ = static_cast<std::uint8_t>(found - kCalls.begin() + 1);
   }
 }
 
-Doing::InCall::~InCall() { doing_.call_ = before_; }
+// Threads may leave in another order than they came: the last one to leave leaves nothing behind.
+Doing::InCall::~InCall() { doing_.call_ = --doing_.inside_ == 0 ? std::uint8_t{0} : before_; }
 
 std::uint64_t Doing::now(base::Nanos clock, base::Nanos used) {
   if (looked_ == 0 || clock - looked_ >= kLook) {

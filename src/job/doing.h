@@ -37,6 +37,7 @@ class Doing {
 
  private:
   std::atomic<std::uint8_t> call_{0};  // 1 + its place in kCalls; 0: none
+  std::atomic<int> inside_{0};         // threads in calls
   base::Nanos looked_ = 0, used_ = 0;  // when `now` has looked last, and what was used until then
   std::uint64_t seen_ = 0;             // what it has seen
 };

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
+
 namespace alm::job {
 namespace {
 
@@ -34,8 +36,18 @@ TEST(Doing, WhoIsInACallIsNamedWithIt) {
   EXPECT_THAT(Doing::text(doing.now()), Not(HasSubstr("MPI_")));
 }
 
+TEST(Doing, ThreadsThatCrossLeaveNoCallBehind) {
+  Doing doing;
+  auto first = std::make_unique<Doing::InCall>(doing, "MPI_Alltoall");
+  auto second = std::make_unique<Doing::InCall>(doing, "MPI_Neighbor_alltoall");
+  EXPECT_EQ(Doing::text(doing.now(0, 0)), "it is in MPI_Neighbor_alltoall");
+  first.reset();
+  second.reset();
+  EXPECT_EQ(doing.now(0, 0), 0u);
+}
+
 TEST(Doing, WhatIsNotKnownIsNothing) {
-  for (const std::uint64_t what : {3ull, 23ull, ~0ull}) {
+  for (const std::uint64_t what : {3ull, 26ull, ~0ull}) {
     EXPECT_THAT(Doing::text(what), HasSubstr("its process answers"));
   }
 }

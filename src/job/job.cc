@@ -113,8 +113,13 @@ std::vector<Job::LocalAddress> Job::local_addresses() const {
     }
     if (!found.empty()) return found;
   }
-  const auto mine = addresses_in(records[rank]);
-  if (const auto subnets = common_subnets(mine, others); !subnets.empty()) {
+  std::vector<std::vector<InterfaceAddress>> by_host;
+  std::size_t self = 0;
+  for (const std::uint32_t first : first_ranks(records)) {
+    if (on_one_host(records[first], records[rank])) self = by_host.size();
+    by_host.push_back(addresses_in(records[first]));
+  }
+  if (const auto subnets = common_subnets(by_host, self); !subnets.empty()) {
     const std::string why =
         subnets.size() == 1
             ? "in the subnet that all hosts share"
@@ -131,8 +136,18 @@ std::vector<Job::LocalAddress> Job::local_addresses() const {
   return {{io::choose_local_address("", peer), "by the route to another host"}};
 }
 
+// The option `interface` may be set on some hosts alone. No host then looks for another network.
+bool Job::names_interface() const {
+  return std::any_of(records.begin(), records.end(),
+                     [](const JobRecord& record) { return record.names_interface != 0; });
+}
+
 void Job::choose_network(CommHandle world) {
-  if (options.transport == "mpi") return;
+  if (options.transport == "mpi" || names_interface()) return;
+  const auto is_unknown = [this](const JobRecord& record) {
+    return !find_host(*cluster, host_of(record.host));
+  };
+  if (cluster && std::any_of(records.begin(), records.end(), is_unknown)) return;  // refused later
   const auto found = local_addresses();
   if (found.size() < 2) return;
   std::vector<std::string> addresses;
@@ -167,7 +182,7 @@ std::vector<base::HostId> Job::hosts() const {
 // As many as all hosts of the job have addresses for. An interface that is named is the only one.
 // Links that differ in rate are used if the options ask for paths and the cluster file names them.
 std::uint32_t Job::links() const {
-  if (!options.interface.empty()) return 1;
+  if (names_interface()) return 1;
   auto count = static_cast<std::size_t>(std::min(paths_max(options), io::kSocketsMax));
   if (!cluster) {
     // Where the fastest network does not carry, nobody has looked at the others of its kind.

@@ -1,6 +1,7 @@
 // The state that all communicators of the process share.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -75,6 +76,9 @@ struct Job {
   // on all ranks.
   std::uint32_t links() const;
 
+  // No router answered the first question of MPI_COMM_WORLD: other communicators ask none.
+  std::atomic<bool> no_routers = false;
+
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
   // Warns that rates in the cluster file are wrong. The first warning is enough.
@@ -93,6 +97,7 @@ struct Job {
   };
   // The best first; as many on every rank.
   std::vector<LocalAddress> local_addresses() const;
+  bool names_interface() const;  // on some host; equal on all ranks
   base::Result<std::unique_ptr<io::Driver>> open();
 
   std::mutex mutex_;  // threads may bring up different communicators at once

@@ -78,6 +78,7 @@ base::Status set_up(Job& job, JobRecord& record, const JobSettings& settings) {
   const auto text = read_cluster(job, settings.cluster_named_by);
   if (!text) return text.error();
   record.usable = 1;
+  record.names_interface = job.options.interface.empty() ? 0 : 1;
   record.configuration = configuration_hash(base::shared_options_text(job.options), text.value());
   return {};
 }

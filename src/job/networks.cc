@@ -31,40 +31,49 @@ std::map<std::uint32_t, std::vector<double>> rates_of(const topology::Cluster& c
   return rates;
 }
 
-// Where `address` has a neighbour in the list of another host; none: it cannot be reached by it, or
-// has the same address.
-std::optional<std::size_t> place_in(std::span<const InterfaceAddress> list,
-                                    const InterfaceAddress& address) {
-  if (std::find(list.begin(), list.end(), address) != list.end()) return std::nullopt;
-  const auto found = std::find_if(list.begin(), list.end(), [&](const auto& candidate) {
-    return same_subnet(address, candidate);
-  });
-  if (found == list.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - list.begin());
+// Whether a host has the address that another one has chosen, as all have that of a bridge for
+// containers.
+bool shares_an_address(std::span<const std::vector<InterfaceAddress>> hosts,
+                       std::span<const InterfaceAddress> chosen) {
+  for (std::size_t host = 0; host < hosts.size(); ++host) {
+    for (std::size_t other = 0; other < chosen.size(); ++other) {
+      if (other == host) continue;
+      if (std::find(hosts[host].begin(), hosts[host].end(), chosen[other]) != hosts[host].end()) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-std::vector<InterfaceAddress> common_subnets(
-    std::span<const InterfaceAddress> mine, std::span<const std::vector<InterfaceAddress>> others) {
-  // The places of a subnet are the same on every rank, and so is the order by them.
+std::vector<InterfaceAddress> common_subnets(std::span<const std::vector<InterfaceAddress>> hosts,
+                                             std::size_t self) {
   struct Ranked {
-    std::size_t last = 0, sum = 0;
-    const InterfaceAddress* address = nullptr;
+    std::size_t last = 0, sum = 0;              // places in the lists of the hosts
+    const InterfaceAddress* address = nullptr;  // of the first host
+    InterfaceAddress own{};
   };
+  // Begins with the first host on every rank: all find the same, whatever else a host has.
+  const auto& first = hosts.front();
   std::vector<Ranked> ranked;
-  for (std::size_t at = 0; at < mine.size(); ++at) {
-    const auto first = std::find_if(mine.begin(), mine.begin() + static_cast<std::ptrdiff_t>(at),
-                                    [&](const auto& one) { return same_subnet(one, mine[at]); });
-    if (first != mine.begin() + static_cast<std::ptrdiff_t>(at)) continue;  // one is enough
-    Ranked subnet{at, at, &mine[at]};
-    const bool common = std::all_of(others.begin(), others.end(), [&](const auto& other) {
-      const auto place = place_in(other, mine[at]);
-      subnet.last = std::max(subnet.last, place.value_or(0));
-      subnet.sum += place.value_or(0);
-      return place.has_value();
-    });
-    if (common) ranked.push_back(subnet);
+  for (auto one = first.begin(); one != first.end(); ++one) {
+    const auto of_subnet = [&](const InterfaceAddress& other) { return same_subnet(other, *one); };
+    if (std::find_if(first.begin(), one, of_subnet) != one) continue;  // one is enough
+    Ranked subnet{.address = &*one};
+    std::vector<InterfaceAddress> chosen;
+    for (const auto& host : hosts) {
+      const auto found = std::find_if(host.begin(), host.end(), of_subnet);
+      if (found == host.end()) break;
+      const auto place = static_cast<std::size_t>(found - host.begin());
+      subnet.last = std::max(subnet.last, place);
+      subnet.sum += place;
+      chosen.push_back(*found);
+    }
+    if (chosen.size() < hosts.size() || shares_an_address(hosts, chosen)) continue;
+    subnet.own = chosen[self];
+    ranked.push_back(subnet);
   }
   const auto network = [](const InterfaceAddress& address) {
     auto bytes = address.bytes;
@@ -85,7 +94,7 @@ std::vector<InterfaceAddress> common_subnets(
   }
   if (ranked.size() > kNetworksMax) ranked.resize(kNetworksMax);
   std::vector<InterfaceAddress> out;
-  for (const Ranked& one : ranked) out.push_back(*one.address);
+  for (const Ranked& one : ranked) out.push_back(one.own);
   return out;
 }
 

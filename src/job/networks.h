@@ -15,12 +15,13 @@ namespace alm::job {
 
 constexpr std::size_t kNetworksMax = 4;
 
-// The subnets in which every host has an address, as those of this host: `mine`. `others`: of the
-// other hosts. Every host lists its fastest first; where they differ, the place in the list where a
-// subnet stands last counts. An address that another host has as well (a container bridge, the same
-// on every host) is skipped, and so are all of IPv6 where there is one of IPv4.
-std::vector<InterfaceAddress> common_subnets(std::span<const InterfaceAddress> mine,
-                                             std::span<const std::vector<InterfaceAddress>> others);
+// The subnets in which every host has an address, as the addresses of host number `self`. `hosts`:
+// the addresses of each host once, in the same order on every rank. Every host lists its fastest
+// first; where they differ, the place in the list where a subnet stands last counts. An address
+// that another host has as well (a container bridge, the same on every host) is skipped, and so are
+// all of IPv6 where there is one of IPv4.
+std::vector<InterfaceAddress> common_subnets(std::span<const std::vector<InterfaceAddress>> hosts,
+                                             std::size_t self);
 
 // The numbers of the links that a job of these hosts may use if it uses one link alone. Every host
 // has this link, with an address or an interface. The slowest of them gives its rate; in the order

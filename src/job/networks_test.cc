@@ -17,15 +17,20 @@ InterfaceAddress ip(const char* text, int prefix) {
 }
 
 TEST(CommonSubnets, ThoseThatAllHostsShare) {
-  const std::vector mine{ip("192.168.7.1", 24), ip("10.0.0.1", 16)};
-  const Hosts others{{ip("192.168.9.1", 24), ip("10.0.3.1", 16)}, {ip("10.0.4.4", 16)}};
-  EXPECT_THAT(common_subnets(mine, others), testing::ElementsAre(ip("10.0.0.1", 16)));
+  const Hosts hosts{{ip("192.168.7.1", 24), ip("10.0.0.1", 16)},
+                    {ip("192.168.9.1", 24), ip("10.0.3.1", 16)},
+                    {ip("10.0.4.4", 16)}};
+  EXPECT_THAT(common_subnets(hosts, 0), testing::ElementsAre(ip("10.0.0.1", 16)));
+  EXPECT_THAT(common_subnets(hosts, 1), testing::ElementsAre(ip("10.0.3.1", 16)));
 }
 
 TEST(CommonSubnets, AContainerBridgeReachesNobody) {
-  const std::vector mine{ip("172.17.0.1", 16), ip("10.0.0.1", 24)};
-  const Hosts others{{ip("172.17.0.1", 16), ip("10.0.0.2", 24)}};
-  EXPECT_THAT(common_subnets(mine, others), testing::ElementsAre(ip("10.0.0.1", 24)));
+  const Hosts hosts{{ip("172.17.0.1", 16), ip("10.0.0.1", 24)},
+                    {ip("172.17.0.1", 16), ip("10.0.0.2", 24)},
+                    {ip("172.17.42.1", 16), ip("10.0.0.3", 24)}};
+  // The third host, whose bridge has an address of its own, finds as many as the others.
+  EXPECT_THAT(common_subnets(hosts, 0), testing::ElementsAre(ip("10.0.0.1", 24)));
+  EXPECT_THAT(common_subnets(hosts, 2), testing::ElementsAre(ip("10.0.0.3", 24)));
 }
 
 TEST(CommonSubnets, AnInterfaceOfBothFamiliesIsOneNetwork) {
@@ -33,14 +38,13 @@ TEST(CommonSubnets, AnInterfaceOfBothFamiliesIsOneNetwork) {
   ASSERT_EQ(inet_pton(AF_INET6, "fd00::1", mine.bytes.data()), 1);
   InterfaceAddress other = mine;
   other.bytes.back() = 2;
-  EXPECT_THAT(common_subnets(std::vector{mine}, Hosts{{other}}), testing::ElementsAre(mine));
-  EXPECT_THAT(
-      common_subnets(std::vector{mine, ip("10.0.0.1", 24)}, Hosts{{other, ip("10.0.0.2", 24)}}),
-      testing::ElementsAre(ip("10.0.0.1", 24)));
+  EXPECT_THAT(common_subnets(Hosts{{mine}, {other}}, 0), testing::ElementsAre(mine));
+  EXPECT_THAT(common_subnets(Hosts{{mine, ip("10.0.0.1", 24)}, {other, ip("10.0.0.2", 24)}}, 0),
+              testing::ElementsAre(ip("10.0.0.1", 24)));
 }
 
 TEST(CommonSubnets, RoutedHostsShareNone) {
-  EXPECT_THAT(common_subnets(std::vector{ip("10.0.1.1", 24)}, Hosts{{ip("10.0.2.1", 24)}}),
+  EXPECT_THAT(common_subnets(Hosts{{ip("10.0.1.1", 24)}, {ip("10.0.2.1", 24)}}, 0),
               testing::IsEmpty());
 }
 
@@ -50,15 +54,22 @@ TEST(CommonSubnets, EveryHostHasThemInTheSameOrder) {
                     {ip("10.2.0.2", 24), ip("10.3.0.2", 24), ip("10.1.0.2", 24)},
                     {ip("10.2.0.3", 24), ip("10.1.0.3", 24), ip("10.3.0.3", 24)}};
   for (std::size_t self = 0; self < hosts.size(); ++self) {
-    Hosts others = hosts;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(self));
-    const auto found = common_subnets(hosts[self], others);
+    const auto found = common_subnets(hosts, self);
     ASSERT_EQ(found.size(), 3u);
     for (std::size_t at = 0; at < found.size(); ++at) {
       const char* expected[] = {"10.2.0.0", "10.1.0.0", "10.3.0.0"};
       EXPECT_TRUE(same_subnet(found[at], ip(expected[at], 24))) << self << " " << at;
     }
   }
+}
+
+TEST(CommonSubnets, HostsThatListThemTheOtherWayRoundAgree) {
+  const Hosts hosts{{ip("10.1.0.1", 24), ip("10.2.0.1", 24)},
+                    {ip("10.2.0.2", 24), ip("10.1.0.2", 24)}};
+  EXPECT_THAT(common_subnets(hosts, 0),
+              testing::ElementsAre(ip("10.1.0.1", 24), ip("10.2.0.1", 24)));
+  EXPECT_THAT(common_subnets(hosts, 1),
+              testing::ElementsAre(ip("10.1.0.2", 24), ip("10.2.0.2", 24)));
 }
 
 }  // namespace

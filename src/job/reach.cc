@@ -8,10 +8,9 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <set>
-#include <string_view>
 #include <utility>
 
+#include "job/agreement.h"
 #include "job/networks.h"
 #include "job/safe_collectives.h"
 #include "transport/io/address.h"
@@ -50,18 +49,6 @@ InterfaceAddress bytes_of(const io::Address& address) {
   } else {
     const auto* ip = reinterpret_cast<const sockaddr_in6*>(&address.storage);
     std::memcpy(out.bytes.data(), &ip->sin6_addr, sizeof ip->sin6_addr);
-  }
-  return out;
-}
-
-// The first rank of each host.
-std::vector<std::uint32_t> first_ranks(std::span<const JobRecord> records) {
-  std::vector<std::uint32_t> out;
-  std::set<std::pair<std::string_view, std::uint32_t>> known;  // on_one_host(), for many
-  for (std::uint32_t rank = 0; rank < records.size(); ++rank) {
-    if (known.emplace(host_of(records[rank].host), records[rank].machine).second) {
-      out.push_back(rank);
-    }
   }
   return out;
 }

@@ -118,9 +118,8 @@ bool has_several_leaves(std::span<const RouterRecord> records) {
                      [](std::uint32_t leaf) { return leaf != schedule::kNoLeaf && leaf > 0; });
 }
 
-bool any_router(std::span<const RouterRecord> records) {
-  return std::any_of(records.begin(), records.end(),
-                     [](const RouterRecord& record) { return record.count > 0; });
+bool has_one_way(std::span<const RouterRecord> records) {
+  return RouteNumbers(records).count() == 1 && !any_deeper(records);
 }
 
 std::uint32_t routes_in(std::span<const RouterRecord> records) {
@@ -130,7 +129,8 @@ std::uint32_t routes_in(std::span<const RouterRecord> records) {
 
 std::uint8_t FoundRoutes::path_by(std::uint32_t host, std::uint8_t route) const {
   const auto& routes = route_of[host];
-  if (routes.empty() || route == schedule::kNoRoute) return 0;
+  if (route == schedule::kNoRoute) return 0;
+  if (routes.empty()) return base::Rounds::kAnyPath;  // it has not answered
   const auto found = std::find(routes.begin(), routes.end(), route);
   if (found != routes.end()) return static_cast<std::uint8_t>(found - routes.begin());
   return static_cast<std::uint8_t>(route % routes.size());

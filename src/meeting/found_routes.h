@@ -66,8 +66,9 @@ using HostAddresses = std::span<const std::vector<io::Address>>;  // [host][port
 
 // Whether hosts are known to hang on different leaves. Only then are there routes to ask for.
 bool has_several_leaves(std::span<const RouterRecord> records);
-// Whether a router behind the leaves has answered anybody.
-bool any_router(std::span<const RouterRecord> records);
+// Whether all who got an answer from behind the leaves got it from one router, and ways do not part
+// behind that either.
+bool has_one_way(std::span<const RouterRecord> records);
 // How many routes all hosts together have seen; below 2: none are known.
 std::uint32_t routes_in(std::span<const RouterRecord> records);
 

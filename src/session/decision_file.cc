@@ -66,6 +66,14 @@ class FileLock {
   int file_ = -1;
 };
 
+// What must not be read in MPI_Init, where a pipe has no end, nor replaced: links to /dev/null are
+// a usual way to switch a cache off.
+bool is_special(std::filesystem::file_type kind) {
+  using std::filesystem::file_type;
+  return kind == file_type::character || kind == file_type::block || kind == file_type::fifo ||
+         kind == file_type::socket;
+}
+
 bool write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(file, text.data(), text.size());
@@ -79,7 +87,9 @@ bool write_all(int file, std::string_view text) {
 
 base::Result<std::vector<tuning::Decision>> read_decisions(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) return std::vector<tuning::Decision>{};
+  const auto kind = std::filesystem::status(path, error).type();
+  if (kind == std::filesystem::file_type::not_found) return std::vector<tuning::Decision>{};
+  if (is_special(kind)) return base::io_error(path + " is a device, a pipe or a socket");
   const auto text = base::read_text(path, tuning::kDecisionFileBytesMax, "a decision file");
   if (!text) return text.error();
   if (text.value().empty()) return std::vector<tuning::Decision>{};
@@ -112,6 +122,9 @@ base::Status add_decisions(const std::string& path, std::span<const tuning::Deci
   std::error_code error;
   const auto target = std::filesystem::canonical(path, error);
   const std::string file = error ? path : target.string();
+  if (is_special(std::filesystem::status(file, error).type())) {
+    return base::io_error("ALLEMANDE_DECISIONS: " + file + " is a device, a pipe or a socket");
+  }
   const FileLock lock(file);
   auto all = read_decisions(file);
   if (!all && unreadable == Unreadable::kReplaced) all = std::vector<tuning::Decision>();

@@ -1,6 +1,7 @@
 #include "session/decision_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,16 @@ TEST_F(DecisionFile, IsWrittenWhereALinkLeads) {
   ASSERT_TRUE(add_decisions(path("link"), std::vector{decision(2)}));
   EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
   EXPECT_EQ(read_decisions(path("d")).value().size(), 2u);
+}
+
+TEST_F(DecisionFile, ADeviceOrAPipeIsNeitherReadNorReplaced) {
+  const std::string pipe = path("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto unreadable : {Unreadable::kKept, Unreadable::kReplaced}) {
+    EXPECT_FALSE(read_decisions(pipe).ok());
+    EXPECT_FALSE(add_decisions(pipe, {}, unreadable).ok());
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  }
 }
 
 TEST_F(DecisionFile, WhatCannotBeReadOrWrittenIsAnError) {

@@ -209,6 +209,7 @@ std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
 
 std::optional<int> Session::alltoall_neighbours(const courier::NeighbourCall& call) {
   if (!accelerating_) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
   const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
       call.comm, call.name, buffers, nullptr, call.taken,

@@ -253,7 +253,8 @@ std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
 std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::BlockArguments& given) const {
   const auto degrees = degrees_of_call(given);
-  if (!degrees) return std::nullopt;
+  if (!degrees || given.send.base == MPI_IN_PLACE)
+    return std::nullopt;  // an error of the library's
   // Where there are none, programs give what they like.
   const auto describe = [&](const entry::BlockArguments::Side& side,
                             std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {

@@ -298,7 +298,13 @@ base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point
 }
 
 int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
-  const bool may_be = error.code == base::ErrorCode::kPeerLost && api_.Comm_is_revoked != nullptr;
+  // A communicator that has failed raises the same in every later call, which need not wait again.
+  const auto is_news = [&] {
+    const std::lock_guard lock(error_mutex_);
+    return std::exchange(raised_[comm], error.message) != error.message;
+  };
+  const bool may_be =
+      error.code == base::ErrorCode::kPeerLost && api_.Comm_is_revoked != nullptr && is_news();
   const base::Nanos limit = io::monotonic_now() + (may_be ? kRevocationPatience : 0);
   bool revoked = is_revoked(comm);
   while (!revoked && io::monotonic_now() < limit) {

@@ -87,6 +87,7 @@ class AbiOps final : public job::MpiOps {
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text
+  std::map<job::CommHandle, std::string> raised_;           // the latest text on each
   std::mutex progress_mutex_;  // a request may be tested by one thread at a time
   MPI_Comm private_self_;
   MPI_Request never_;  // a receive that matches no message: testing it drives MPI's progress
