@@ -361,21 +361,22 @@ def test_numbers_of_hosts_that_meet_on_three_spines() -> None:
 
 
 def test_bisections_beyond_four_links_bring_nothing() -> None:
-    """One size of 001 Figure 13: all-to-all, and what has no parallel connections."""
+    """001 Figure 13 at four packets a message: all-to-all, and what has no parallel connections.
+
+    At one packet a message all-to-all gains 4 %, and the synchronous shuffle loses 6 %.
+    """
     loaded = experiments.load("001-fig-11-14")
     kept = [network for network in loaded.data["networks"] if network[0] in ("4", "9")]
     patterns = [curve for curve in loaded.data["curve"] if "phases" not in curve["label"]]
-    data = {**loaded.data, "networks": kept, "sizes": [1484], "curve": patterns}
+    data = {**loaded.data, "networks": kept, "sizes": [5936], "curve": patterns}
     data["published"] = [
         {"point": curve["label"], "value": [curve["label"], "9"], "of": [curve["label"], "4"]}
         for curve in patterns
     ]
     rows = run_networks(replace(loaded, data=data), 1, None).rows
     gains = {row.point: row.ours for row in rows}
-    for label in ("one-to-all, serial", "all-to-one", "synchronous shuffle"):
+    for label in ("all-to-all", "one-to-all, serial", "all-to-one", "synchronous shuffle"):
         assert gains[label] == pytest.approx(1, abs=0.03), label
-    # As the experiment's own check of it: cards whose turn takes no time gain a little more.
-    assert gains["all-to-all"] == pytest.approx(1, abs=0.05)
 
 
 # 001 Figures 3 and 6: what routes alone say.
