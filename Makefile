@@ -169,7 +169,7 @@ test-fast: build ## the quick tests (under 4 minutes)
 	$(pytest) -m 'not slow' tests/python
 
 .PHONY: test
-test: build build/asan/build.ninja ## every test, and lint (a quarter of an hour on two cores)
+test: build build/asan/build.ninja ## every test, and lint (less than half an hour on two cores)
 	$(python) -m pytest -m alone tests/lab
 	tools/side_by_side.py 'make test-code' "$(pytest) -m 'not alone'"
 

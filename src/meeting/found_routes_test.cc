@@ -122,6 +122,26 @@ TEST(FoundRoutes, RoutersThatAnswerByTheirLinksAreNumberedLeafByLeaf) {
   }
 }
 
+TEST(FoundRoutes, OneRouterIsOneWayUnlessSomethingPartsBehindIt) {
+  const auto up = [](const std::string& leaf, std::uint32_t routers) {
+    RouterRecord made = leaf_record(std::vector{address(leaf)});
+    std::vector<io::Address> next;
+    for (std::uint32_t i = 0; i < routers; ++i)
+      next.push_back(address("10.1.0." + std::to_string(i + 1)));
+    add_routers(made, next);
+    return made;
+  };
+  std::vector<RouterRecord> one = {up("10.0.0.1", 1), up("10.0.0.2", 1)};
+  EXPECT_TRUE(has_one_way(one));
+  one.front().deeper = 1;
+  EXPECT_FALSE(has_one_way(one));
+  EXPECT_FALSE(has_one_way(std::vector{up("10.0.0.1", 0), up("10.0.0.2", 0)}));
+  // More routers than routes that can be told apart.
+  const std::vector<RouterRecord> wide = {up("10.0.0.1", kRoutesMax + 1),
+                                          up("10.0.0.2", kRoutesMax + 1)};
+  EXPECT_FALSE(has_one_way(wide));
+}
+
 TEST(FoundRoutes, LeavesThatShareARouterAreOneFabric) {
   const auto record = [](const std::string& leaf, const std::vector<std::string>& next) {
     RouterRecord made = leaf_record(std::vector{address(leaf)});

@@ -52,12 +52,12 @@ struct Found {
   std::size_t questions = 0, missed = 0;
 };
 Found ask_fabric(std::size_t routes, std::uint64_t seed, double answers) {
-  constexpr std::size_t kHosts = 12, kTuples = 36;
+  constexpr std::size_t kFabricHosts = 12, kTuples = 36;
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> chance;
   std::vector<io::HopQuestion> questions;
   for (std::size_t tuple = 0; tuple < kTuples; ++tuple) {
-    for (std::uint32_t host = 0; host < kHosts; ++host) {
+    for (std::uint32_t host = 0; host < kFabricHosts; ++host) {
       const auto to = io::make_address("198.18.0." + std::to_string(host + 1),
                                        static_cast<std::uint16_t>(40000 + tuple % 6));
       questions.push_back({static_cast<std::uint8_t>(tuple / 6), to.value(), 2, host});
@@ -66,7 +66,7 @@ Found ask_fabric(std::size_t routes, std::uint64_t seed, double answers) {
   RouteSearch search;
   HopQuestions hops(questions, 100, &search);
   hops.begin(0);
-  std::vector<std::set<std::size_t>> met(kHosts);
+  std::vector<std::set<std::size_t>> met(kFabricHosts);
   Found found;
   for (base::Nanos now = 0; !hops.done(now);) {
     const auto question = hops.next(now);
