@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::microseconds kPoll{200};
 constexpr base::Nanos kSpin = 10 * base::kMillisecond;
 // A rank may hear over UDP that others have given up before it hears that they were told to.
-constexpr base::Nanos kRevocationPatience = 100 * base::kMillisecond;
+constexpr base::Nanos kRevocationPatience = base::kSecond;
 
 MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -303,8 +303,9 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
     const std::lock_guard lock(error_mutex_);
     return std::exchange(raised_[comm], error.message) != error.message;
   };
-  const bool may_be =
-      error.code == base::ErrorCode::kPeerLost && api_.Comm_is_revoked != nullptr && is_news();
+  const bool fatal = errors_are_fatal(comm);  // then nobody asks which class it is
+  const bool may_be = error.code == base::ErrorCode::kPeerLost && !fatal &&
+                      api_.Comm_is_revoked != nullptr && is_news();
   const base::Nanos limit = io::monotonic_now() + (may_be ? kRevocationPatience : 0);
   bool revoked = is_revoked(comm);
   while (!revoked && io::monotonic_now() < limit) {
@@ -315,7 +316,7 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
   const int code = revoked ? error_code(kRevoked, error.message) : error_code(error);
   // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are
   // in calls of its own wait for ever.
-  if (errors_are_fatal(comm)) abort(comm, 1);
+  if (fatal) abort(comm, 1);
   return raise_code(comm, code);
 }
 
