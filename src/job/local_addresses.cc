@@ -92,12 +92,15 @@ std::string interface_of(const InterfaceAddress& address) {
   return {};
 }
 
+InterfaceAddress subnet_of(InterfaceAddress address) {
+  for (std::size_t bit = address.prefix_bits; bit < 8 * address.bytes.size(); ++bit) {
+    address.bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80u >> bit % 8));
+  }
+  return address;
+}
+
 bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b) {
-  if (a.family != b.family || a.prefix_bits != b.prefix_bits) return false;
-  const std::size_t whole = a.prefix_bits / 8;
-  if (!std::equal(a.bytes.begin(), a.bytes.begin() + whole, b.bytes.begin())) return false;
-  const unsigned rest = a.prefix_bits % 8;
-  return rest == 0 || ((a.bytes[whole] ^ b.bytes[whole]) >> (8 - rest)) == 0;
+  return subnet_of(a) == subnet_of(b);
 }
 
 }  // namespace alm::job

@@ -23,6 +23,7 @@ std::string to_string(const InterfaceAddress& address);  // numeric
 // do, counts as 1 Gbit/s), then in the kernel's order; no link-local ones.
 std::vector<InterfaceAddress> interface_addresses();
 std::string interface_of(const InterfaceAddress& address);  // its name; empty: none has it
+InterfaceAddress subnet_of(InterfaceAddress address);       // without the bits of the host
 bool same_subnet(const InterfaceAddress& a, const InterfaceAddress& b);
 
 }  // namespace alm::job

@@ -75,16 +75,9 @@ std::vector<InterfaceAddress> common_subnets(std::span<const std::vector<Interfa
     subnet.own = chosen[self];
     ranked.push_back(subnet);
   }
-  const auto network = [](const InterfaceAddress& address) {
-    auto bytes = address.bytes;
-    for (std::size_t bit = address.prefix_bits; bit < bytes.size() * 8; ++bit) {
-      bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80u >> bit % 8));
-    }
-    return bytes;
-  };
   std::sort(ranked.begin(), ranked.end(), [&](const Ranked& a, const Ranked& b) {
-    return std::tuple(a.last, a.sum, a.address->family, network(*a.address)) <
-           std::tuple(b.last, b.sum, b.address->family, network(*b.address));
+    return std::tuple(a.last, a.sum, a.address->family, subnet_of(*a.address).bytes) <
+           std::tuple(b.last, b.sum, b.address->family, subnet_of(*b.address).bytes);
   });
   // An interface has addresses of both families as a rule. Other hosts do not tell which belong
   // together, and to ask twice over one cable is no use.

@@ -28,13 +28,6 @@ bool reaches(const job::InterfaceAddress& address, const job::JobRecord& other) 
                      [&](const auto& one) { return job::same_subnet(address, one); });
 }
 
-std::string subnet_of(job::InterfaceAddress address) {
-  for (std::size_t bit = address.prefix_bits; bit < 8 * address.bytes.size(); ++bit) {
-    address.bytes[bit / 8] &= static_cast<std::uint8_t>(~(0x80u >> (bit % 8)));
-  }
-  return fmt::format("{}/{}", job::to_string(address), address.prefix_bits);
-}
-
 }  // namespace
 
 std::string cache_file(const base::Environment& environment) {
@@ -66,7 +59,8 @@ std::string network_hash(std::span<const job::JobRecord> records,
       return job::on_one_host(record, first) || reaches(link.address, record);
     });
     if (!common) continue;
-    links.insert(fmt::format("{} {} {}", subnet_of(link.address), link.mbit_s, link.mtu_bytes));
+    links.insert(fmt::format("{}/{} {} {}", job::to_string(job::subnet_of(link.address)),
+                             link.address.prefix_bits, link.mbit_s, link.mtu_bytes));
   }
   std::string text;
   for (const auto& [host, ranks] : ranks_on) text += fmt::format("{} {}\n", host, ranks);
