@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from allemande.csv_text import csv_text
 from allemande.decisions import ONE_SIZE, Decision
 
 LINE_MAX = 400
@@ -53,11 +52,7 @@ def to_json(decisions: list[Decision]) -> str:
 
 
 def to_csv(decisions: list[Decision]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_rows(decisions))
-    return text.getvalue()
+    return csv_text(COLUMNS, _rows(decisions))
 
 
 def print_table(decisions: list[Decision]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
@@ -17,6 +15,7 @@ from rich.text import Text
 
 from allemande.bench.figures import Figure
 from allemande.bench.setting import Setting
+from allemande.csv_text import csv_text
 from allemande.quantities import (
     MISSING,
     format_part,
@@ -210,12 +209,8 @@ def to_json(figures: Sequence[Figure]) -> str:
 
 
 def to_csv(figures: Sequence[Figure]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, [item.name for item in fields(Figure)], lineterminator="\n")
-    writer.writeheader()
-    for figure in figures:
-        writer.writerow(figure.as_json())
-    return text.getvalue()
+    columns = [item.name for item in fields(Figure)]
+    return csv_text(columns, (figure.as_json() for figure in figures))
 
 
 def print_result(

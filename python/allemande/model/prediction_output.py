@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from itertools import groupby
@@ -12,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from allemande.csv_text import csv_text
 from allemande.model.predict import COLUMNS, Row
 from allemande.quantities import format_part, format_seconds, format_size
 
@@ -23,11 +22,7 @@ def to_json(rows: Sequence[Row]) -> str:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(row.as_json() for row in rows)
-    return text.getvalue()
+    return csv_text(COLUMNS, (row.as_json() for row in rows))
 
 
 def _table(title: str, rows: Sequence[Row]) -> Table:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from itertools import groupby
@@ -12,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from allemande.csv_text import csv_text
 from allemande.model.published import COLUMNS, Model
 from allemande.quantities import MISSING, format_seconds, format_size
 
@@ -23,11 +22,7 @@ def to_json(models: Sequence[Model]) -> str:
 
 
 def to_csv(models: Sequence[Model]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(model.as_json() for model in models)
-    return text.getvalue()
+    return csv_text(COLUMNS, (model.as_json() for model in models))
 
 
 def print_models(console: Console, models: Sequence[Model]) -> None:

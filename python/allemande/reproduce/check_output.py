@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 
@@ -11,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from allemande.csv_text import csv_text
 from allemande.quantities import MISSING
 from allemande.reproduce.checks import Verdict, read_parameters
 
@@ -22,13 +21,11 @@ def to_json(verdicts: Sequence[Verdict]) -> str:
 
 
 def to_csv(verdicts: Sequence[Verdict]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    for verdict in verdicts:
-        line = verdict.as_json()
-        writer.writerow({**line, "order_holds": "true" if line["order_holds"] else "false"})
-    return text.getvalue()
+    lines = (verdict.as_json() for verdict in verdicts)
+    return csv_text(
+        COLUMNS,
+        ({**line, "order_holds": "true" if line["order_holds"] else "false"} for line in lines),
+    )
 
 
 def _off(value: float | None) -> str:
