@@ -52,7 +52,7 @@ LEARNT = "BSS(12,3): best of 40 visits"
 # Of these only what one check needs is run: a point that it judges, and the constants that are
 # changed.
 REDUCED: dict[str, tuple[str, Mapping[str, Any]]] = {
-    "000-ablation": ("8x2, both: part of the limit at 200 KB", {"curve.0.window_packets": 1}),
+    "000-ablation": ("8x2, both: part of the bound at 200 KB", {"curve.0.window_packets": 1}),
     "000-fig-7": (MPICH, UNHELD),
     "000-fig-8": (MPICH, UNHELD),
     "000-fig-9": (MPICH, UNHELD),

@@ -34,7 +34,6 @@ from allemande.simulation.case import Result
 from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster
 
-
 OF_SEEDS: dict[str, Callable[[Sequence[float]], float]] = {
     "median": median,
     "least": min,
