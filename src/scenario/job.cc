@@ -28,11 +28,12 @@ namespace {
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
 // As a job does without a cluster file (job/settings.h).
-transport::Config undescribed(transport::Config config, const Options& asked) {
-  constexpr std::uint32_t kGuess = 32;
-  config.window_packets = kGuess;
-  config.seeks_window = asked.window_packets == 0;
-  execute::configure(config, nullptr, {asked.window_packets, asked.grain_packets});
+transport::Config undescribed(transport::Config config, const Scenario& scenario,
+                              const Cluster& cluster) {
+  const Options& asked = scenario.asked;
+  execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
+  config.idle_round_trip =
+      std::llround(2 * topology::latency_seconds(cluster, scenario.hosts) * base::kSecond);
   return config;
 }
 
@@ -40,7 +41,7 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  if (!scenario.asked.described) return undescribed(config, scenario.asked);
+  if (!scenario.asked.described) return undescribed(config, scenario, cluster);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
