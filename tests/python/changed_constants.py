@@ -74,6 +74,8 @@ REDUCED: dict[str, tuple[str, Mapping[str, Any]]] = {
     "003-fig-4": ("gamma", {"options.routing": "d-mod-k", "hosts": [24]}),
     "003-fig-6": ("Eq 6, openmpi: median error", {"sites": [2, 2]}),
     "003-fig-8": ("the most where the library is below 30 % of the bound", {"ours.0": "openmpi"}),
+    "003-fig-9-leaves-10-20": ("sync-shuffle: gamma", {"run.1.cluster": "pair.toml"}),
+    "003-fig-9-leaves-6-54": ("sync-shuffle: gamma", {"run.1.cluster": "pair.toml"}),
     "004-fig-10": (f"128 KiB: {BSS}", FEW),
     "004-fig-10-numbers": (f"128 KiB: {BSS}", FEW),
     "004-fig-10-posted": (BSS, FEW),

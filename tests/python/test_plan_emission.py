@@ -75,3 +75,21 @@ def test_what_a_plan_cannot_be_is_told(
 ) -> None:
     assert main(["plan", profile, "--size", "1000,10000", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_a_rankfile_has_every_host_once_in_an_order_of_the_seed(
+    profile: str, tmp_path: Path
+) -> None:
+    def lines(seed: str) -> list[str]:
+        out = tmp_path / seed
+        words = ["plan", profile, "--size", "1000", "--no-simulate", "--emit", "rankfile"]
+        assert main([*words, "--seed", seed, "-o", str(out)]) == 0
+        return out.read_text().splitlines()
+
+    first, again, other = lines("1"), lines("1"), lines("2")
+    assert first == again != other
+    ranks = [line.partition("=")[0] for line in first]
+    assert ranks == [f"rank {rank}" for rank in range(16)]
+    hosts = [line.partition("=")[2] for line in first]
+    assert hosts != sorted(hosts)
+    assert sorted(hosts) == sorted(f"h{host} slot=0" for host in range(16))

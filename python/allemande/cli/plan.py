@@ -42,13 +42,15 @@ def command(
         typer.Option(
             metavar="FORMAT",
             help="With -o, write the plan for others: openmpi-rules or mpich-selection, of the "
-            "library's fastest algorithms; json, goal, msccl or htsim, of our fastest way.",
+            "library's fastest algorithms; json, goal, msccl or htsim, of our fastest way; "
+            "rankfile, the hosts in random order.",
         ),
     ] = None,
     output: Annotated[
         str | None,
         typer.Option("--output", "-o", metavar="FILE", help="Of --emit; '-' is stdout."),
     ] = None,
+    seed: Annotated[int, typer.Option(help="Of the order of a rankfile.")] = 1,
     cluster_out: Annotated[
         str | None,
         typer.Option(
@@ -93,7 +95,7 @@ def command(
     if emit is not None and output is not None:
         from allemande.model.plan_emission import emit_plan
 
-        emitted = emit_plan(made, loaded, emit, Path(output), libmpi)
+        emitted = emit_plan(made, loaded, emit, Path(output), libmpi, seed)
     plan_output.print_plan(Console(stderr=STDOUT in (json, output, cluster_out), width=160), made)
     write_output(json, plan_output.to_json(made))
     if cluster_out is not None and loaded.cluster is not None:

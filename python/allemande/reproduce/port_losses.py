@@ -1,6 +1,8 @@
 """How many receivers of an exchange lose packets at their switch port, over how late ranks start.
 
 values: mean lateness in microseconds; `at`: the one whose rows are shown; `seeds`: runs of each.
+A curve has options of its own, and its own `at` and `seeds` where these differ. Over TCP those
+receivers count to which a connection waited for a time-out.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ class _Point:
     exchanges: float  # share of the exchanges in which any did
     longest_queue: int  # packets
     of_limit: float  # mean
+    waiting: float | None  # over TCP: share of the receivers that waited for a time-out
+
+    @property
+    def hit(self) -> float:
+        return self.receivers if self.waiting is None else self.waiting
 
 
 def _point(results: Sequence[Result], switch: str) -> _Point:
@@ -35,12 +42,15 @@ def _point(results: Sequence[Result], switch: str) -> _Point:
         [port for port in result.ports if port.name.startswith(f"{switch} -> ")]
         for result in results
     ]
+    tcp = [result.raw["tcp"]["waiting_receivers"] for result in results if "tcp" in result.raw]
+    waits = [count for of_run in tcp for count in of_run]
     hit = [sum(port.dropped > 0 for port in of_run) for of_run in ports]
     return _Point(
         sum(hit) / sum(len(of_run) for of_run in ports),
         sum(count > 0 for count in hit) / len(hit),
         max(port.queue_high_water for of_run in ports for port in of_run),
         sum(result.fraction_of_limit for result in results) / len(results),
+        sum(waits) / (len(waits) * results[0].hosts) if waits else None,
     )
 
 
@@ -49,34 +59,39 @@ def run_port_losses(
 ) -> Outcome:
     data = experiment.data
     cluster = find_experiment_cluster(experiment, data["cluster"])
-    size, seeds = int(data["size"]), int(data["seeds"])
+    size = int(data["size"])
+    seeds = [int(curve.get("seeds", data["seeds"])) for curve in data["curve"]]
     cases = [
         Case(
             cluster,
             curve["algorithm"],
             size,
             "packet",
-            {"jitter_us": float(late), "seed": seed},
+            {**curve.get("options", {}), "jitter_us": float(late), "seed": seed},
         )
-        for curve in data["curve"]
+        for curve, count in zip(data["curve"], seeds, strict=True)
         for late in data["values"]
-        for seed in range(1, seeds + 1)
+        for seed in range(1, count + 1)
     ]
     results = iter(run_cases(cases, workers, watcher))
     switch = cluster.switches[0].name
     curves = [
-        [_point([next(results) for _ in range(seeds)], switch) for _ in data["values"]]
-        for _ in data["curve"]
+        [_point([next(results) for _ in range(count)], switch) for _ in data["values"]]
+        for count in seeds
     ]
     return Outcome(_rows_of(experiment, curves), lambda kind: _draw(experiment, curves, kind))
 
 
 def _rows_of(experiment: Experiment, curves: Sequence[Sequence[_Point]]) -> list[Row]:
     data = experiment.data
-    at = data["values"].index(data["at"])
     rows = []
     for curve, points in zip(data["curve"], curves, strict=True):
-        point, published = points[at], curve.get("published", {})
+        at = curve.get("at", data["at"])
+        point, published = points[data["values"].index(at)], curve.get("published", {})
+        if point.waiting is not None:
+            label = f"{curve['label']}: queries that wait for a time-out"
+            rows.append(Row(experiment.figure, label, published.get("waiting"), point.waiting))
+            continue
         for text, key, value in (
             ("queries that lose packets", "receivers", point.receivers),
             ("exchanges that lose packets", "exchanges", point.exchanges),
@@ -123,7 +138,7 @@ def _draw(experiment: Experiment, curves: Sequence[Sequence[_Point]], kind: str)
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
         left, right = canvas.subplots(1, 2)
-        _lines(left, experiment, curves, lambda point: point.receivers)
+        _lines(left, experiment, curves, lambda point: point.hit)
         published = experiment.data["published_line"]
         left.axhline(published, color="#8a93a3", linestyle="--")
         left.annotate(
@@ -135,7 +150,9 @@ def _draw(experiment: Experiment, curves: Sequence[Sequence[_Point]], kind: str)
         )
         left.set_ylim(-0.02, 1.05)
         left.yaxis.set_major_formatter(PercentFormatter(1.0))
-        left.set_title("Queries that lose packets", loc="left", fontsize=11, fontweight="bold")
+        left.set_title(
+            "Queries that lose packets; TCP: that wait", loc="left", fontsize=11, fontweight="bold"
+        )
         _lines(right, experiment, curves, lambda point: point.longest_queue)
         right.set_ylim(bottom=0)
         right.set_ylabel("packets")

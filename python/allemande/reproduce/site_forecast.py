@@ -6,7 +6,8 @@ its forecasts (FORECASTS), and the candidates `local` and `far` of which paramet
 Times are those of a file measured in the lab (lab, site_times.py):
 part `grid` holds what is forecast, `site` the hosts of one site alone, of which gamma and delta are
 fitted, `pair` two of these, for alpha and beta, and `far` one host of each site, for alpha_w and
-beta_w.
+beta_w. Instead of a file there may be [[run]]: part, cluster, candidate (an algorithm) and sizes,
+which are simulated.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_gain import PART, short_name
-from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites
+from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites, simulate_sites
 from allemande.topology import Cluster
 
 # As the rows name them: the equation, and whether messages between the sites share the link.
@@ -122,7 +123,11 @@ class _Forecast:
 def run_site_forecast(
     experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
 ) -> Outcome:
-    return site_forecast_of_lab(experiment, read_sites(experiment.folder / experiment.data["lab"]))
+    if "run" in experiment.data:
+        kept = simulate_sites(experiment, workers, watcher)
+    else:
+        kept = read_sites(experiment.folder / experiment.data["lab"])
+    return site_forecast_of_lab(experiment, kept)
 
 
 def _forecasts(experiment: Experiment, kept: KeptSites) -> list[_Forecast]:
@@ -168,9 +173,14 @@ def site_forecast_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
             Row(experiment.figure, f"{one.text}, {format_size(size)}: error", None, one.error(size))
             for size in one.measured
         ]
-    rows.append(Row(experiment.figure, "points that are void, part of all", None, kept.void))
+    if "run" not in experiment.data:
+        rows.append(Row(experiment.figure, "points that are void, part of all", None, kept.void))
     lines = [
-        (f"{short_name(name)}, measured", list(points), [p.mean_s for p in points.values()])
+        (
+            f"{short_name(name)}, {'simulated' if 'run' in experiment.data else 'measured'}",
+            list(points),
+            [p.mean_s for p in points.values()],
+        )
         for name, points in {one.candidate: one.measured for one in found}.items()
     ]
     lines += [(one.text, list(one.said_s), list(one.said_s.values())) for one in found]

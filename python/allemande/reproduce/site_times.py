@@ -8,7 +8,7 @@ each run, and an interrupted one goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ from allemande.bench.runner import Effort
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment
 from allemande.reproduce.kept_measurement import KeptMeasurement, read_kept
+from allemande.simulation.case import Case
+from allemande.simulation.parallel import run_cases
 
 LONGEST_S = 1200.0  # of the calls of one size: all that an experiment asks for are made
 
@@ -81,6 +83,38 @@ def read_sites(path: Path) -> KeptSites:
     """Raises BadInput where the file is not there or holds nothing."""
     data = read_kept(path)
     return KeptSites(data["measured"], [_point(entry) for entry in data["points"]])
+
+
+def simulate_sites(
+    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
+) -> KeptSites:
+    """The same of [[run]], simulated: a call of each."""
+    runs = [(run, int(size)) for run in experiment.data["run"] for size in run["sizes"]]
+    clusters = [find_experiment_cluster(experiment, run["cluster"]) for run, _ in runs]
+    cases = [
+        Case(cluster, run["candidate"], size, "packet", dict(run.get("options", {})))
+        for cluster, (run, size) in zip(clusters, runs, strict=True)
+    ]
+    points = [
+        SitePoint(
+            part=run["part"],
+            cluster=case.cluster.name,
+            candidate=run["candidate"],
+            size=size,
+            times_s=(result.time_s,),
+            limit_s=result.limit_s,
+            latency_s=0.0,
+            tcp_timeouts=0,
+            tcp_retransmitted=0,
+            wrong_bytes=0,
+            cpu_idle=None,
+            void_reason=None,
+        )
+        for (run, size), case, result in zip(
+            runs, cases, run_cases(cases, workers, watcher), strict=True
+        )
+    ]
+    return KeptSites("simulated", points)
 
 
 def _measure_run(experiment: Experiment, run: Mapping[str, Any], kept: KeptMeasurement) -> None:
