@@ -39,7 +39,7 @@ class PacketTime {
 
  private:
   // Shorter exchanges are made of round trips, and small frames of what hosts need for each.
-  static constexpr std::uint64_t kPacketsLeast = 64;
+  static constexpr std::uint64_t kPacketsLeast = 16;
   static constexpr double kPartLeast = 0.5;
   static constexpr base::Nanos kFollow = 8;
 
