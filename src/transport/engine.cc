@@ -140,7 +140,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
                     static_cast<base::Nanos>(std::max(rounds_->steps, least));
     nominal.cycles = std::max<std::uint64_t>(1, rounds_->steps / cycle_packets_);
   }
-  delays_.begin(now, nominal, packet_time_.known());
+  delays_.begin(now, nominal);
 }
 
 void Engine::make_ready(PeerId id) {
