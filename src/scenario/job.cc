@@ -238,7 +238,7 @@ harness::SimRequest Job::request() const {
     };
     out.stages = static_cast<std::uint32_t>(scenario.stages.size());
     out.exchanges *= out.stages;
-    out.together = true;
+    out.together = scenario.asked.steps_together;
   }
   out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   out.network = scenario.network;
