@@ -1,10 +1,10 @@
 // How many packets the window must be so that links do not idle, where no cluster file says it.
 //
-// That is what fits the way to the others: the round trip, divided by the time from one packet to
+// That is what the links to the others hold: the round trip, divided by the time from one packet to
 // the next, and some packets for the queues that frames pass (a link that stores frames before it
 // forwards them holds one). The round trip must be that of an idle network, because what the window
 // itself puts into queues would make the window larger, without end. The time from one packet to
-// the next is measured over a few windows. Where the window is too small for the way, that time is
+// the next is measured over a few windows. Where the window is too small for that, the time is
 // its own doing, a window's worth in a trip; so the window about doubles with each measurement,
 // until links are busy.
 //
@@ -23,7 +23,7 @@ namespace alm::clocks {
 
 class Pipe {
  public:
-  // `least`: the window for a way without latency, in packets. `idle_round_trip`: 0: not known.
+  // `least`: the window where there is no latency, in packets. `idle_round_trip`: 0: not known.
   explicit Pipe(std::uint32_t least = 0, base::Nanos idle_round_trip = 0)
       : least_(least), idle_round_trip_(idle_round_trip) {}
 

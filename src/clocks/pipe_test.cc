@@ -23,11 +23,11 @@ std::uint32_t settled(base::Nanos each, base::Nanos trip, base::Nanos idle, base
   return window;
 }
 
-TEST(Pipe, AWayWithoutLatencyNeedsNoMoreThanTheLeast) {
+TEST(Pipe, ANetworkWithoutLatencyNeedsNoMoreThanTheLeast) {
   EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 60 * kMicro, 0), kPipeLeast + 1);
 }
 
-TEST(Pipe, ALongWayIsFilledTwice) {
+TEST(Pipe, ALongDistanceIsFilledTwice) {
   // 100 Gbit/s and 100 us: 417 packets one way.
   const std::uint32_t window = settled(120, 50 * kMicro, 100 * kMicro, 0);
   EXPECT_GE(window, 834u);
@@ -41,7 +41,7 @@ TEST(Pipe, FollowsWithinAFewWindows) {
 
 TEST(Pipe, WithoutTheIdleRoundTripHalfOfWhatExchangesSeeCounts) {
   EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 2400 * kMicro), kPipeLeast + 10);
-  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast) << "nothing is known of the way";
+  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast) << "nothing is known of the distance";
 }
 
 // 31 packets leave at once: nothing of the links is in them.
@@ -55,7 +55,7 @@ TEST(Pipe, TheFirstPacketsOfAnExchangeSayNothing) {
   }
 }
 
-// 72 packets by windows of 40, over a way of 40 us: two trips, although no span is measured.
+// 72 packets by windows of 40, 40 us apart: two trips, although no span is measured.
 TEST(Pipe, ShortExchangesAreMeasuredAsAWhole) {
   Pipe pipe(kPipeLeast, 80 * kMicro);
   pipe.begin(0, 24);
