@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <utility>
+#include <vector>
 
 #include "transport/io/endpoint.h"
 #include "transport/io/hops.h"
@@ -53,16 +54,19 @@ std::optional<base::Nanos> time_of_refusal(msghdr& message) {
 
 class Asker {
  public:
-  Asker(int fd, std::span<const Address> hosts) : fd_(fd), hosts_(hosts), sent_(hosts.size()) {}
+  // `bytes`: of a question, at least a Payload.
+  Asker(int fd, std::span<const Address> hosts, std::size_t bytes)
+      : fd_(fd), hosts_(hosts), question_(bytes), sent_(hosts.size()) {}
 
   void ask(Echoes::Question question) {
     const Payload payload{question.host, question.attempt};
+    std::memcpy(question_.data(), &payload, sizeof payload);
     const Address& to = hosts_[question.host];
     sent_[question.host][question.attempt] = wall_clock();
     // An error of an earlier question is reported once, by whichever call comes next. What cannot
     // be sent has no answer.
     for (int attempt = 0; attempt < 2; ++attempt) {
-      if (::sendto(fd_, &payload, sizeof payload, MSG_DONTWAIT | MSG_NOSIGNAL, to.get(),
+      if (::sendto(fd_, question_.data(), question_.size(), MSG_DONTWAIT | MSG_NOSIGNAL, to.get(),
                    to.length) >= 0) {
         return;
       }
@@ -97,6 +101,7 @@ class Asker {
  private:
   int fd_;
   std::span<const Address> hosts_;
+  std::vector<std::byte> question_;
   std::vector<std::array<base::Nanos, Echoes::kTries>> sent_;  // [host][attempt]
 };
 
@@ -137,12 +142,12 @@ base::Nanos Echoes::deadline() const {
 
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
-                                                           std::uint32_t self,
-                                                           base::Nanos patience) {
+                                                           std::uint32_t self, base::Nanos patience,
+                                                           std::uint32_t datagram_bytes) {
   UdpSocketOptions options;
   options.local = local;
   set_port(options.local, 0);
-  options.datagram_bytes = kDatagramBytes;
+  options.datagram_bytes = std::max(datagram_bytes, kDatagramBytes);
   auto socket = UdpSocket::open(options);
   if (!socket) return socket.error();
   const int fd = socket.value().fd();
@@ -151,7 +156,7 @@ base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
   ::setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   std::vector<Address> to(hosts.begin(), hosts.end());
   for (Address& address : to) set_port(address, kDiscardPort);
-  Asker asker(fd, to);
+  Asker asker(fd, to, std::max<std::size_t>(datagram_bytes, sizeof(Payload)));
   base::Nanos now = monotonic_now();
   Echoes echoes(static_cast<std::uint32_t>(hosts.size()), self, now, patience);
   while (!echoes.done(now)) {

@@ -53,11 +53,11 @@ class Echoes {
   std::vector<base::Nanos> least_;
 };
 
-// Asks from the address of `local`, by any port. Returns [host] the shortest round trip; 0: no
-// answer, or self. Errors (kIo): no socket.
+// Asks from the address of `local`, by any port, with questions of so many bytes (answers are
+// short). Returns [host] the shortest round trip; 0: no answer, or self. Errors (kIo): no socket.
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
-                                                           std::uint32_t self,
-                                                           base::Nanos patience);
+                                                           std::uint32_t self, base::Nanos patience,
+                                                           std::uint32_t datagram_bytes = 0);
 
 }  // namespace alm::io
