@@ -41,7 +41,8 @@ TEST(Pipe, FollowsWithinAFewWindows) {
 
 TEST(Pipe, WithoutTheIdleRoundTripHalfOfWhatExchangesSeeCounts) {
   EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 2400 * kMicro), kPipeLeast + 10);
-  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast) << "nothing is known of the distance";
+  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast)
+      << "nothing is known of the distance";
 }
 
 // 31 packets leave at once: nothing of the links is in them.

@@ -28,6 +28,50 @@ TEST(Schedule, ShiftIsValid) {
   }
 }
 
+TEST(Schedule, StridedShiftIsValid) {
+  for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
+    const SchedulePtr strided = make_strided_shift(p);
+    EXPECT_EQ(strided->steps(), p - 1);
+    ASSERT_EQ(check_valid(*strided), "") << "p = " << p;
+  }
+}
+
+// The most packets that one of `leaves` sends to others in so many steps in a row. In blocks: leaf
+// by leaf; else ranks are dealt to leaves in turn.
+std::uint32_t worst_load(const Schedule& schedule, std::uint32_t leaves, std::uint32_t steps,
+                         bool in_blocks) {
+  const std::uint32_t hosts = schedule.ranks() / leaves;
+  const auto leaf = [&](std::uint32_t rank) { return in_blocks ? rank / hosts : rank % leaves; };
+  std::uint32_t worst = 0;
+  for (std::uint32_t first = 0; first + steps <= schedule.steps(); ++first) {
+    std::vector<std::uint32_t> out(leaves);
+    for (std::uint32_t step = first; step < first + steps; ++step) {
+      for (std::uint32_t rank = 0; rank < schedule.ranks(); ++rank) {
+        if (leaf(rank) != leaf(schedule.send_to({rank}, step).value)) ++out[leaf(rank)];
+      }
+    }
+    worst = std::max(worst, *std::max_element(out.begin(), out.end()));
+  }
+  return worst;
+}
+
+// Nobody has said where the leaves are. Over as many steps as there are leaves the plain shift has
+// all hosts of a leaf cross in each.
+TEST(Schedule, StridedShiftLoadsUplinksEvenlyWhateverTheLeavesAre) {
+  for (const std::uint32_t hosts : {4u, 8u, 16u}) {
+    for (std::uint32_t leaves = 2; leaves * hosts <= 128; ++leaves) {
+      const std::uint32_t p = leaves * hosts;
+      const SchedulePtr strided = make_strided_shift(p);
+      const double even = 1.0 * leaves * hosts * (p - hosts) / (p - 1);
+      EXPECT_LE(worst_load(*strided, leaves, leaves, true), 1.2 * even) << leaves << "x" << hosts;
+      EXPECT_LE(worst_load(*strided, leaves, leaves, false), even + 1) << leaves << "x" << hosts;
+      if (3 * leaves > p) continue;
+      EXPECT_LE(worst_load(*strided, leaves, 2 * leaves, true), 1.2 * 2 * even)
+          << leaves << "x" << hosts;
+    }
+  }
+}
+
 TEST(Schedule, XorIsValid) {
   for (std::uint32_t p = 2; p <= kRanksMax; ++p) {
     const SchedulePtr exchange = make_xor(p);
