@@ -29,8 +29,9 @@ base::Result<Reliability> parse_reliability(std::string_view name);
 base::Result<SendRule> parse_send_rule(std::string_view name);
 
 struct Config {
-  std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included
-  std::uint32_t window_packets = 16;    // W_g, over all peers
+  std::uint32_t datagram_bytes = 1472;      // UDP payload of a full packet, header included
+  std::uint32_t window_packets = 16;        // W_g, over all peers
+  std::uint32_t single_window_packets = 0;  // W_g where all blocks are single packets; 0: the same
   std::uint32_t burst_packets = 0;   // an exchange in which this rank sends no more has no window
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link
@@ -61,7 +62,7 @@ struct Config {
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
   base::Nanos idle_round_trip = 0;  // of a short packet, while nobody else sends; 0: not known
-  bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
+  bool piggyback_acks = true;       // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   // Fixed times (engine.h explains them), for a network at full speed.
