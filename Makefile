@@ -105,6 +105,11 @@ bench-model: build ## predictions against the simulator and the lab (25 minutes;
 bench-windows: build ## tuned windows against the best ones on 500 random networks (half an hour)
 	$(python) -m allemande.study.bench_windows $(WINDOWS)
 
+# CHOICES="--networks 100 --first 8000" looks at others.
+.PHONY: bench-choices
+bench-choices: build ## first choices against the best ways on 1,000 random networks (15 minutes)
+	$(python) -m allemande.study.bench_choices $(CHOICES)
+
 # RULES="--clusters tam-8x4 --libraries mpich --sizes 100" measures a part; what is in
 # out/emitted-rules is not measured again.
 .PHONY: bench-rules

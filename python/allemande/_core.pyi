@@ -312,6 +312,10 @@ class Tuning:
         """W_g if every packet were acknowledged by one."""
 
     @property
+    def single_window_packets(self) -> int:
+        """W_g where every block is a single packet; 0: as for others."""
+
+    @property
     def window_packets_min(self) -> int:
         """What keeps a host busy that sends at full rate: L / g."""
 

@@ -90,6 +90,8 @@ void bind_plan(nb::module_& m) {
       .def_ro("window_packets", &Tuning::window_packets, "The global window W_g in use.")
       .def_ro("window_with_acks", &Tuning::window_with_acks,
               "W_g if every packet were acknowledged by one.")
+      .def_ro("single_window_packets", &Tuning::single_window_packets,
+              "W_g where every block is a single packet; 0: as for others.")
       .def_ro("window_packets_min", &Tuning::window_packets_min,
               "What keeps a host busy that sends at full rate: L / g.")
       .def_ro("window_packets_max", &Tuning::window_packets_max,

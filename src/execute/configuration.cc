@@ -25,6 +25,7 @@ void set_span(transport::Config& config) {
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes) {
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
+    config.single_window_packets = tuning->single_window_packets;
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
     config.packet_time = static_cast<base::Nanos>(tuning->packet_time_us * base::kMicrosecond);
@@ -36,7 +37,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (wishes.window_packets == 0) return;
   // A window that was asked for holds for small exchanges, too.
   config.window_packets = wishes.window_packets;
-  config.burst_packets = 0;
+  config.single_window_packets = config.burst_packets = 0;
 }
 
 void configure_unknown(transport::Config& config, const Wishes& wishes) {
@@ -65,7 +66,7 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   config.window_packets = tuning.round_trip_us > 0
                               ? tuning.window_packets
                               : std::max(tuning.window_packets, kUnknownFarWindow);
-  config.burst_packets = 0;
+  config.single_window_packets = config.burst_packets = 0;
   config.grain_packets = 1;
   set_span(config);
   // One packet in eight of what is under way may be a second attempt: on a long way there is no
@@ -82,7 +83,7 @@ void configure_far(transport::Config& config, base::Nanos round_trip) {
   config.round_trip = round_trip;
   config.window_packets = std::max(config.window_packets, kUnknownFarWindow);
   if (config.seeks_from > 0) config.seeks_from = kUnknownFarWindow;
-  config.burst_packets = 0;
+  config.single_window_packets = config.burst_packets = 0;
   set_span(config);
 }
 

@@ -36,10 +36,11 @@ struct Phase {
 struct ExchangeShape {
   std::uint32_t ranks = 0;
   std::vector<Phase> phases;
-  bool coordinated = true;           // false: everything is posted at once, in no order
-  bool between_sites = false;        // thin links join some ranks to others far away
-  std::uint32_t window_packets = 0;  // a rank may have so many outstanding; 0: any number
-  std::uint32_t burst_packets = 0;   // a phase of no more packets has no window
+  bool coordinated = true;                  // false: everything is posted at once, in no order
+  bool between_sites = false;               // thin links join some ranks to others far away
+  std::uint32_t window_packets = 0;         // a rank may have so many outstanding; 0: any number
+  std::uint32_t single_window_packets = 0;  // where each message is one packet; 0: the same
+  std::uint32_t burst_packets = 0;          // a phase of no more packets has no window
 
   std::size_t round_count() const {
     std::size_t count = 0;

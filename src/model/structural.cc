@@ -64,8 +64,11 @@ Routes longest_route(const LinkBound& links, std::uint32_t ranks, double block) 
 // What the window allows, beside the links. `waits`: all packets' latencies together, of which
 // `distances` are those of the links; a window's worth of packets is there before any is waited
 // for.
-double pace(const ExchangeShape& shape, double packets, double waits, double distances) {
-  const double window = shape.window_packets;
+// `single`: each message is one packet.
+double pace(const ExchangeShape& shape, bool single, double packets, double waits,
+            double distances) {
+  const double window = single && shape.single_window_packets > 0 ? shape.single_window_packets
+                                                                  : shape.window_packets;
   if (window == 0 || packets <= shape.burst_packets) return 0;
   return (waits - distances * std::min(1.0, window / packets)) / window;
 }
@@ -109,8 +112,9 @@ void add_complete(Demand& out, const ExchangeShape& shape, const Phase& phase,
   out.turns_s += route.fill;
   out.distance_s += route.distance;
   out.packets += packets;
-  out.pace_s += pace(shape, packets, packets * (route.latency - route.distance + mean_distance),
-                     packets * mean_distance);
+  const bool single = bytes <= links.packet_bytes();
+  const double waits = packets * (route.latency - route.distance + mean_distance);
+  out.pace_s += pace(shape, single, packets, waits, packets * mean_distance);
 }
 
 // The longest time over which a rank paces its messages to other sites: as in plan/far.h, full
@@ -170,7 +174,9 @@ class ConcurrentPhases {
       rounds += links_.seconds(round, bytes_);
       all.insert(all.end(), round.messages.begin(), round.messages.end());
     }
+    double most_blocks = 0;
     for (const Message& one : all) {
+      most_blocks = std::max<double>(most_blocks, one.blocks);
       const double packets = packets_of(one.blocks * block, links_);
       sent[one.from] += packets;
       distances[one.from] += packets * links_.distance_seconds(one.from, one.to);
@@ -189,7 +195,8 @@ class ConcurrentPhases {
     out.packets += packets;
     if (!windowed_) return;
     const double far = *std::max_element(distances.begin(), distances.end());
-    out.pace_s += pace(shape_, packets, packets * (longest.latency - longest.distance) + far, far);
+    const double waits = packets * (longest.latency - longest.distance) + far;
+    out.pace_s += pace(shape_, most_blocks * block <= links_.packet_bytes(), packets, waits, far);
   }
 
  private:

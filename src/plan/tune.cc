@@ -19,6 +19,10 @@
 // B_L / nu. So losses begin at about the geometric mean of what Eq 4 allows and what is needed, and
 // a window of a quarter more, and two packets, is a little above (docs/adr/0055).
 //
+// All this is for blocks of several packets. Where a block is a single one, ranks begin together
+// and end when the first window has hardly left; what is lost takes longer than all else. There no
+// more may wait at a port that is the limit than half of its places, whatever keeps hosts busy.
+//
 // An exchange so small that all of it fits the queues needs no window: n(p-n)/(p-1) of what each
 // rank sends crosses a link, so B_L / nu packets per rank fit, the same figure with the ports that
 // cannot fill up left out whatever their switch (an input buffer holds the packets of one host
@@ -162,6 +166,8 @@ class Tuner {
     }
     if (contended != nullptr && loses()) out_.window_packets_max = packets(eq4());
     out_.window_packets = packets(window());
+    const double single = at_limit();
+    if (single < out_.window_packets) out_.single_window_packets = packets(single);
     if (contended == nullptr) return;
     out_.nu = contended->nu;
     out_.window_with_acks = packets(eq4(*contended) / 2);

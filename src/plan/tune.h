@@ -18,6 +18,9 @@ struct Tuning {
   // The window to use: the packets that keep the limiting link busy, and those that queues can hold
   // besides (tune.cc). Never below window_packets_min if window_packets_max allows that.
   std::uint32_t window_packets = 1;
+  // The window where every block is a single packet: what is lost there takes longer than the
+  // exchange. 0: as for others.
+  std::uint32_t single_window_packets = 0;
   // An exchange in which no rank sends more packets fits the queues, and needs no window.
   std::uint32_t burst_packets = 0;
   std::uint32_t window_with_acks = 1;  // floor(B_L / 2 nu): every packet has an ack of its own

@@ -108,6 +108,21 @@ TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
   }
 }
 
+// Four packets are under way at the hosts' rate, 1.75 at the uplink's: with what half of its places
+// hold for each of four hosts that is all that may be outstanding where blocks are single packets.
+TEST(Tune, SinglePacketsDoNotFillAnUplinkThatIsTheLimit) {
+  for (const auto& [queue, window] : {std::pair{10u, 3u}, {2u, 2u}, {100u, 0u}}) {
+    const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
+                                                       .uplink_mbit_s = 100,
+                                                       .host_queue_packets = 1000,
+                                                       .uplink_queue_packets = queue,
+                                                       .core_queue_packets = queue}));
+    EXPECT_EQ(tuning.single_window_packets, window) << queue;
+    EXPECT_LT(window, tuning.window_packets);
+  }
+  EXPECT_EQ(tune_all(tam(8, 4)).single_window_packets, 0u);  // no port is the limit
+}
+
 // Eq 4 allows what covers the latency: 40 / 1.07 packets where 10 are under way.
 TEST(Tune, NeverBelowTheLatencyWhereEq4AllowsIt) {
   Cluster cluster = build_tree(TreeSpec{.groups = {4, 4, 4, 4}, .uplink_mbit_s = 100});

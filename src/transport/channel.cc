@@ -19,7 +19,8 @@ struct Channel::Impl {
   };
 
   void place(PeerId peer, std::uint32_t packet, std::span<const std::byte> payload) const {
-    std::memcpy(exchange.recv.at(peer) + std::uint64_t{packet} * engine.sizes().packet_bytes(),
+    const Sizes& sizes = engine.sizes();
+    std::memcpy(exchange.recv.at(peer) + sizes.offset_of(sizes.expects(peer), packet),
                 payload.data(), payload.size());
   }
 
@@ -67,13 +68,12 @@ bool Channel::complete() const { return impl_->engine.complete(); }
 
 void Channel::release(base::Nanos now) {
   impl_->tail_bytes.clear();
-  const BlockSizes sizes = impl_->exchange.send.sizes();
-  const std::uint64_t packet_bytes = impl_->engine.sizes().packet_bytes();
+  const Sizes& sizes = impl_->engine.sizes();
   for (PeerId peer = 0; peer < impl_->tail_at.size(); ++peer) {
     const SendWindow& window = impl_->engine.window(peer);
     if (window.acked == window.next) continue;
-    const std::uint64_t begin = window.acked * packet_bytes;
-    const std::uint64_t end = std::min(window.next * packet_bytes, sizes.of(peer));
+    const std::uint64_t begin = sizes.offset_of(sizes.sends(peer), window.acked);
+    const std::uint64_t end = sizes.offset_of(sizes.sends(peer), window.next);
     const std::byte* block = impl_->exchange.send.at(peer);
     impl_->tail_at[peer] =
         static_cast<std::ptrdiff_t>(impl_->tail_bytes.size()) - static_cast<std::ptrdiff_t>(begin);

@@ -29,8 +29,9 @@ base::Result<Reliability> parse_reliability(std::string_view name);
 base::Result<SendRule> parse_send_rule(std::string_view name);
 
 struct Config {
-  std::uint32_t datagram_bytes = 1472;  // UDP payload of a full packet, header included
-  std::uint32_t window_packets = 16;    // W_g, over all peers
+  std::uint32_t datagram_bytes = 1472;      // UDP payload of a full packet, header included
+  std::uint32_t window_packets = 16;        // W_g, over all peers
+  std::uint32_t single_window_packets = 0;  // W_g where all blocks are single packets; 0: the same
   std::uint32_t burst_packets = 0;   // an exchange in which this rank sends no more has no window
   std::uint32_t grain_packets = 1;   // train length g
   base::Nanos packet_time = 12'000;  // one full frame on the host link

@@ -103,12 +103,16 @@ std::uint64_t Engine::begin_blocks(base::Nanos now, std::span<const std::uint8_t
 void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std::size_t partners) {
   symmetric_ = even && send_left_ == recv_left_;
   std::uint32_t window = config_.window_packets;
-  if (even && send_left_ <= config_.burst_packets) {
+  const bool single = even && largest <= sizes_.packet_bytes();
+  if (single && config_.single_window_packets > 0) {
+    window = config_.single_window_packets;
+  } else if (even && send_left_ <= config_.burst_packets) {
     window = std::max(window, config_.burst_packets);
   }
   window = std::max(window, rounds_->window_least);
   const std::uint64_t full = config_.datagram_bytes + kFramingBytes;
-  const std::uint64_t frame = std::min(full, largest + wire::kHeaderBytes + kFramingBytes);
+  const std::uint64_t payload = std::min<std::uint64_t>(sizes_.packet_bytes_of(largest), largest);
+  const std::uint64_t frame = payload + wire::kHeaderBytes + kFramingBytes;
   const auto of_frame = [&](base::Nanos time) {
     return time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   };

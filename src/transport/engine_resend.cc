@@ -79,7 +79,7 @@ void EngineSending::fill_resend(base::Nanos now, Emission* out, PeerId id, std::
   ++counters_.data_retransmitted;
   if (pace_.rules() && !trains_.any()) {
     pace_.lost();
-    pace_.sent(now, out->length, packet > 0);
+    pace_.sent(now, out->length, window.total > 1);
   }
   // In steps the clock keeps queues short, so losses do not cut the window.
   if (of_silent_path || rounds_->steps > 0 || !congestion_.lost(now, send_left_ > 0)) return;
@@ -106,7 +106,7 @@ bool EngineSending::emit_copy(base::Nanos now, Emission* out) {
     fill_data(out, copy.peer, *window, *copy.packet, copy.exchange, tail);
     out->header.flags |= wire::kFlagAckSoon;
     ++counters_.data_retransmitted;
-    pace_.sent(now, out->length, *copy.packet > 0);
+    pace_.sent(now, out->length, window->total > 1);
     return true;
   }
   return false;

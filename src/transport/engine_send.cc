@@ -58,7 +58,7 @@ bool EngineSending::emit_data(base::Nanos now, Emission* out) {
   }
   clock_.sent(window);
   count_sent(now, *out);
-  if (pace_.rules()) pace_.sent(now, out->length, out->header.packet > 0);
+  if (pace_.rules()) pace_.sent(now, out->length, peer.send.total > 1);
   turns_.sent(peer.send.exhausted());
   return true;
 }
@@ -98,8 +98,9 @@ void EngineSending::fill_data(Emission* out, PeerId id, const SendWindow& window
   out->body = tail ? Emission::Body::kTail : Emission::Body::kBlock;
   out->control_bytes = 0;
   out->exchange = exchange;
-  out->offset = std::uint64_t{packet} * sizes_.packet_bytes();
-  out->length = sizes_.length_of(tail ? sizes_.tail_sends(id) : sizes_.sends(id), packet);
+  const std::uint64_t bytes = tail ? sizes_.tail_sends(id) : sizes_.sends(id);
+  out->offset = sizes_.offset_of(bytes, packet);
+  out->length = sizes_.length_of(bytes, packet);
   out->header = wire::Header{};
   out->header.type = wire::Type::kData;
   out->header.exchange = static_cast<std::uint16_t>(exchange);

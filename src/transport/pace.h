@@ -36,12 +36,11 @@ class Pace {
   void begin(base::Nanos now) { due_at_ = now; }
   void forget() { time_ = fastest_; }
   base::Nanos due_at() const { return due_at_; }
-  // A packet with so many bytes of payload has left. `follows`: it is not the first packet of its
-  // block.
-  void sent(base::Nanos now, std::uint32_t length, bool follows) {
+  // A packet with so many bytes of payload has left. `several`: its block has more than this one.
+  void sent(base::Nanos now, std::uint32_t length, bool several) {
     const std::uint64_t own = length + wire::kHeaderBytes + kFramingBytes;
     due_at_ = std::max(due_at_, now - time_ * burst_) +
-              time_of(follows ? std::max(own, end_least_) : own);
+              time_of(several ? std::max(own, end_least_) : own);
     ++sent_;
     if (yields_) adapt();
   }

@@ -1,6 +1,9 @@
 // What this rank sends to and expects from each peer, in the exchange that it has entered last and,
 // as long as peers may ask for that, in the one before (the tail); and the packets that blocks are
-// cut into: all of `packet_bytes` but the last.
+// cut into: all of `packet_bytes` but the last, or all alike where that one would be short.
+//
+// Queues count packets. Behind full ones that wait, senders that have come to short ends put ten
+// times as many into a queue, and overflow what full packets never fill (docs/adr/0071).
 #pragma once
 
 #include <algorithm>
@@ -37,11 +40,21 @@ class Sizes {
     assert(packets < wire::kAcknowledgedAll);
     return static_cast<std::uint32_t>(packets);
   }
-  // The length of one packet of a block.
+  // The length of all packets of a block but the last, which may be shorter.
+  std::uint32_t packet_bytes_of(std::uint64_t bytes) const {
+    const std::uint64_t full = bytes / packet_bytes_, end = bytes % packet_bytes_;
+    const bool is_short =
+        full > 0 && full < kAlikeMax && end > 0 && kShortEnd * end < packet_bytes_;
+    return is_short ? static_cast<std::uint32_t>((bytes + full) / (full + 1)) : packet_bytes_;
+  }
+  // Where a packet of a block begins. The end of the last one, for the packet after it.
+  std::uint64_t offset_of(std::uint64_t bytes, std::uint32_t packet) const {
+    return std::min(bytes, std::uint64_t{packet} * packet_bytes_of(bytes));
+  }
   std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const {
-    const std::uint64_t offset = std::uint64_t{packet} * packet_bytes_;
+    const std::uint64_t offset = offset_of(bytes, packet);
     assert(offset < bytes);
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes_, bytes - offset));
+    return static_cast<std::uint32_t>(offset_of(bytes, packet + 1) - offset);
   }
 
   std::uint64_t sends(PeerId peer) const { return send_.of(peer); }
@@ -57,6 +70,9 @@ class Sizes {
   }
 
  private:
+  static constexpr std::uint64_t kShortEnd = 4;   // of a packet, 1 / so much: longer ones lose none
+  static constexpr std::uint64_t kAlikeMax = 64;  // a lost end costs longer blocks little
+
   static void keep(const BlockSizes& sizes, BlockSizes* tail, std::vector<std::uint64_t>* bytes) {
     *tail = sizes;
     if (sizes.each.empty()) return;

@@ -46,6 +46,7 @@ base::Result<model::ExchangeShape> shape_of(const plan::Plan& plan, const plan::
   auto shape = plan::shape_of(request);
   if (shape && shape.value().coordinated && tuning != nullptr) {
     shape.value().window_packets = tuning->window_packets;
+    shape.value().single_window_packets = tuning->single_window_packets;
     shape.value().burst_packets = tuning->burst_packets;
   }
   return shape;

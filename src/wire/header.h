@@ -27,7 +27,7 @@ namespace alm::wire {
 
 constexpr std::uint32_t kHeaderBytes = 24;
 constexpr std::size_t kChecksumOffset = 16;
-constexpr std::uint8_t kVersion = 2;
+constexpr std::uint8_t kVersion = 3;
 // Paths between two hosts: the header has five bits for them (docs/adr/0028-paths.md).
 constexpr std::uint8_t kPathsMax = 32;
 constexpr std::uint8_t kPathMax = kPathsMax - 1;

@@ -10,9 +10,10 @@ import pytest
 
 from allemande.cli import main
 from allemande.model.planning import make_plan
-from allemande.model.predict import Predictions
+from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Profile, Sample, save_profile
 from allemande.model.samples import profile_of, simulated_candidate
+from allemande.model.simulated_libraries import Calls
 from allemande.model.simulated_rows import SIMULATED, simulate_best
 from allemande.simulation.case import Case, run_case
 from allemande.topology import load_cluster
@@ -68,6 +69,29 @@ def test_what_was_measured_and_what_is_large_stays() -> None:
     assert next(row for row in found if row.candidate == SHUFFLE).time_s == pytest.approx(0.0123)
     large = Predictions(profile, members).rows(100_000_000)
     assert simulate_best(profile, members, large, lambda case: 1.0) == large
+
+
+def test_losses_of_a_library_open_its_interval() -> None:
+    """Samples among few hosts show none: what simulated TCP shows counts."""
+    profile = profile_of_cluster("tam-8x2")
+    pairwise = [
+        Sample("openmpi:pairwise", size, (size * 7 * 9e-8,), profile.network.hosts[:8])
+        for size in (5000, 20_000, 80_000)
+    ]
+    known = replace(profile, samples=tuple(pairwise))
+    members = profile.network.hosts
+    rows = Predictions(known, members).rows(10_000)
+    before = next(row for row in rows if row.candidate == "openmpi:pairwise")
+
+    def after(dropped: int) -> Row:
+        calls = iter([Calls((1.0, 2.0), dropped), Calls((1.0, 1.0), 0), Calls((1.0, 3.0), 0)])
+        found = simulate_best(known, members, rows, lambda case: 1.0, lambda case: next(calls))
+        return next(row for row in found if row.candidate == "openmpi:pairwise")
+
+    assert after(0) == before
+    told = after(5)
+    assert (told.basis, told.time_s, told.high_s) == (SIMULATED, 1.0, 3.0)
+    assert told.low_s == before.low_s
 
 
 def test_the_commands_say_what_was_simulated(

@@ -20,9 +20,11 @@ def print_plan(console: Console, plan: Plan) -> None:
     tuning = plan.tuning
     if tuning is not None:
         port = f", at the port {tuning.contended_port}" if tuning.contended_port else ""
+        single = tuning.single_window_packets
         console.print(
             f"window: {tuning.window_packets} packets{port}; "
-            f"{tuning.window_packets_min} keep a host busy",
+            f"{tuning.window_packets_min} keep a host busy"
+            + (f"; {single} where blocks are single packets" if single else ""),
             highlight=False,
         )
         console.print(f"grain: {tuning.grain_packets} packets", highlight=False)

@@ -44,6 +44,7 @@ class Plan:
         return {
             "hosts": self.hosts,
             "window_packets": None if tuning is None else tuning.window_packets,
+            "single_window_packets": None if tuning is None else tuning.single_window_packets,
             "window_packets_min": None if tuning is None else tuning.window_packets_min,
             "grain_packets": None if tuning is None else tuning.grain_packets,
             "contended_port": (tuning.contended_port or None) if tuning else None,

@@ -1,7 +1,8 @@
 """Predictions of the best candidates, replaced by what the simulator says of them.
 
 The models behind predictions have no queues that overflow (ADR 45): where an exchange loses
-packets they are far off. So the first of a ranking are simulated on the network of the profile,
+packets they are far off. Those of MPI libraries' algorithms are held against simulated TCP first
+(simulated_libraries.py). So the first of a ranking are simulated on the network of the profile,
 where that takes seconds, and all whose interval begins before the fastest of these has ended.
 
 Ranks enter together. The best three run twice more, with ranks apart by the profile's jitter. The
@@ -20,6 +21,7 @@ from typing import Any
 from allemande.errors import Failed
 from allemande.model.predict import Row, ranked
 from allemande.model.profile import MEASURED, Profile
+from allemande.model.simulated_libraries import WORK_PARTS, Calls, simulate_libraries
 from allemande.model.ways import library_of, own_candidates
 from allemande.simulation.case import Case, make_case, run_case
 from allemande.topology import Cluster
@@ -39,19 +41,26 @@ def simulate_best(
     members: Sequence[str],
     rows: Sequence[Row],
     run: Callable[[Case], float] | None = None,
+    run_calls: Callable[[Case], Calls] | None = None,
 ) -> list[Row]:
     """The ranking of one size again, its best simulated where that takes seconds.
 
-    Rows that were measured stay, as do those of MPI libraries. `run`: what simulates a case and
-    gives its time.
+    Rows that were measured stay. `run`: what simulates a case of ours and gives its time;
+    `run_calls`: the same of an MPI library's.
     """
     cluster = profile.cluster
-    if cluster is None or _work(cluster, len(members), rows[0].size) > WORK_MAX:
+    if cluster is None:
+        return list(rows)
+    work = _work(cluster, len(members), rows[0].size)
+    if work > WORK_MAX:
         return list(rows)
     ways = own_candidates(cluster, members, library_of(profile))
     algorithms = {one.key: one.algorithm for one in ways}
     jitter_us = _jitter_us(profile)
     found = list(rows)
+    if work * WORK_PARTS <= WORK_MAX:
+        apart_us = jitter_us or _usual_jitter_us(cluster)
+        found = ranked(simulate_libraries(cluster, members, found, apart_us, SIMULATED, run_calls))
     tried: set[str] = set()
 
     def times(row: Row, apart: bool) -> list[float]:
