@@ -65,6 +65,45 @@ TEST(Node, EveryTurnHasItsData) {
   processes.expect_all_well();
 }
 
+TEST(Node, NobodyIsWokenWhereNobodySleeps) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    constexpr std::size_t kStages = 2;  // after those of open_node
+    for (std::uint64_t turn = 0; turn < 20; ++turn) {
+      if (rank == 1) node->post(turn, kCall);
+      processes.bootstrap().meet(kStages, 2);
+      if (rank == 0) {
+        node->post(turn, kCall);
+        if (auto posted = node->await_posts(turn, kCall); !posted) return message(posted);
+        node->deliver(turn);
+      }
+      processes.bootstrap().meet(kStages + 1, 2);
+      if (auto come = node->await_delivery(turn); !come) return message(come);
+      node->take(turn);
+      processes.bootstrap().meet(kStages + 2, 2);
+    }
+    return differs(std::to_string(node->wakes()), "0");
+  });
+  processes.expect_all_well();
+}
+
+TEST(Node, ASleeperIsWoken) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    std::uint64_t woken = 0;
+    for (std::uint64_t turn = 0; turn < 20; ++turn) {
+      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+      const std::uint64_t before = node->wakes();
+      if (auto wrong = one_turn(*node, 2, turn); !wrong.empty()) return wrong;
+      woken += node->wakes() - before;
+    }
+    return rank == 0 || woken > 0 ? std::string() : std::string("it has woken nobody");
+  });
+  processes.expect_all_well();
+}
+
 TEST(Node, MpiProceedsWhileARankWaits) {
   Processes processes({"a", "a"});
   processes.start([&](std::uint32_t rank) {
