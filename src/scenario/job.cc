@@ -136,7 +136,8 @@ Job::Job(Scenario asked, const Cluster& network)
     : scenario(std::move(asked)),
       cluster(network),
       config(config_of(scenario, cluster, plan::tune(cluster, scenario.hosts))),
-      leaf_of(topology::schedule_hierarchy(cluster).of(scenario.hosts)),
+      leaf_of(scenario.asked.described ? topology::schedule_hierarchy(cluster).of(scenario.hosts)
+                                       : plan::LeafOf{}),
       permutation(scenario.asked.permutation),
       placement(placement_of(scenario)),
       host_of(hosts_of_ranks(scenario, placement)) {}
