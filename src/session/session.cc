@@ -221,6 +221,7 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
                                             const Buffers& buffers, const job::TypedBuffer* block,
                                             tally::Taken* taken, Exchange exchange) {
   reap();
+  look_at_processors();
   communicator::Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
     return code;  // the library has raised it
@@ -253,6 +254,14 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
   }
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
+}
+
+// Ranks that wait busily hold the processor that others need: nobody sees that from outside.
+void Session::look_at_processors() {
+  if (job_.rank != 0 || job_.processor_wait.over() || !job_.log.shows(job::LogLevel::kInfo)) return;
+  if (!job_.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
+  job_.log.info(job::crowded_text(job_.processor_wait.percent(), job::processors_here(),
+                                  job::running_processes(), mpi_.library()));
 }
 
 // Where every rank sends `block` to each, all know how much that is. Else they tell each other: it

@@ -11,6 +11,9 @@ constexpr double kClose = 1.5;
 // receiver. Beyond this it is the partners per round that count.
 constexpr std::uint64_t kManyOrdersMax = 128u << 10;
 constexpr std::uint64_t kBruckMax = 1024;
+// Over messages alone: where queues are short, few packets at once may count for more than their
+// bytes.
+constexpr std::uint64_t kBruckOverMessagesMax = 16u << 10;
 constexpr std::uint64_t kCombinedByLibrariesMax = 256;
 constexpr std::uint32_t kCombiningRanksMin = 8;
 
@@ -45,13 +48,17 @@ std::vector<plan::MessageOrder> message_orders(const CandidatesWanted& wanted) {
   std::vector<MessageOrder> orders;
   if (wanted.ranks <= 2) return orders;  // there is one partner, and nothing to order
   const bool all = wanted.over_messages.has_value();
-  if (wanted.bytes <= kBruckMax) orders.push_back(MessageOrder::kBruck);
+  const bool tiny = wanted.bytes <= kBruckMax;
+  if (tiny) orders.push_back(MessageOrder::kBruck);
   orders.push_back(MessageOrder::kPairwise);
   if (all) orders.push_back(MessageOrder::kExchange);
   if (wanted.bytes <= kManyOrdersMax) {
     orders.push_back(MessageOrder::kFew);
     if (all) orders.push_back(MessageOrder::kMany);
     orders.push_back(MessageOrder::kAll);
+  }
+  if (all && !tiny && wanted.bytes <= kBruckOverMessagesMax) {
+    orders.push_back(MessageOrder::kBruck);
   }
   std::erase_if(orders,
                 [&](MessageOrder order) { return !plan::is_of_its_own(order, wanted.ranks); });

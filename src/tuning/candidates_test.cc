@@ -156,6 +156,7 @@ TEST(Candidates, WhereUdpCannotGoEveryOrderOfALibraryIsTried) {
   EXPECT_THAT(ways_over_messages(32, 4096), Not(Contains(kMany))) << "all at once is the same";
   EXPECT_THAT(ways_over_messages(32, 1 << 20),
               ElementsAre(kRounds, kNativeWay, kPairwise, kExchange));
+  EXPECT_EQ(ways_over_messages(32, 10'000).back(), kBruck) << "where queues are short it wins";
   EXPECT_THAT(ways(32, 4096), Not(Contains(kExchange))) << "with UDP, trials cost more than that";
 }
 
