@@ -28,6 +28,13 @@ void sleep_on(SharedGate& gate, std::uint32_t seen) {
   gate.sleepers.fetch_sub(1);
 }
 
+// Who counts as a sleeper after this has looked finds that `event` has changed.
+void wake_all(SharedGate& gate) {
+  gate.event.fetch_add(1);
+  if (gate.sleepers.load() == 0) return;
+  ::syscall(SYS_futex, &gate.event, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
 
 }  // namespace
@@ -66,14 +73,6 @@ void Node::reach(Side side, std::uint64_t turn, std::uint64_t count) {
   if (counted.count[turn % 2].fetch_add(count) + count == wanted(side, turn)) {
     wake_all(counted);
   }
-}
-
-// Who counts as a sleeper after this has looked finds that `event` has changed.
-void Node::wake_all(SharedGate& reached) {
-  reached.event.fetch_add(1);
-  if (reached.sleepers.load() == 0) return;
-  ++wakes_;
-  ::syscall(SYS_futex, &reached.event, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 // Whether it is there after others have had the processor for a moment: where ranks share cores, it

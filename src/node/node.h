@@ -78,9 +78,6 @@ class Node {
   std::optional<std::string> failure() const;
   std::optional<std::uint32_t> lost() const;
 
-  // System calls that have woken others.
-  std::uint64_t wakes() const { return wakes_; }
-
   const std::string& name(std::uint32_t rank) const { return names_[rank]; }
 
  private:
@@ -93,7 +90,6 @@ class Node {
   SharedGate& gate(Side side) const;
   std::uint64_t wanted(Side side, std::uint64_t turn) const;
   void reach(Side side, std::uint64_t turn, std::uint64_t count = 1);
-  void wake_all(SharedGate& reached);
   base::Status await(Side side, std::uint64_t turn);
   bool comes_soon(Side side, std::uint64_t turn);
   bool awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const;
@@ -114,7 +110,6 @@ class Node {
   std::uint32_t leaders_ = 1;       // of the call posted last
   std::vector<Watch> watches_;      // [local_rank]
   std::array<io::Looks, 3> looks_;  // by Side
-  std::uint64_t wakes_ = 0;
 };
 
 }  // namespace alm::node

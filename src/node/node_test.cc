@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -65,41 +66,28 @@ TEST(Node, EveryTurnHasItsData) {
   processes.expect_all_well();
 }
 
-TEST(Node, NobodyIsWokenWhereNobodySleeps) {
-  Processes processes({"a", "a"});
+// On one processor a yield brings what is waited for.
+TEST(Node, RanksThatShareAProcessorHardlySleep) {
+  constexpr std::uint64_t kTurns = 1000;
+  Processes processes({"a", "a", "a", "a"});
   processes.start([&](std::uint32_t rank) {
-    const auto node = processes.open_node(rank, patient());
-    constexpr std::size_t kStages = 2;  // after those of open_node
-    for (std::uint64_t turn = 0; turn < 20; ++turn) {
-      if (rank == 1) node->post(turn, kCall);
-      processes.bootstrap().meet(kStages, 2);
-      if (rank == 0) {
-        node->post(turn, kCall);
-        if (auto posted = node->await_posts(turn, kCall); !posted) return message(posted);
-        node->deliver(turn);
-      }
-      processes.bootstrap().meet(kStages + 1, 2);
-      if (auto come = node->await_delivery(turn); !come) return message(come);
-      node->take(turn);
-      processes.bootstrap().meet(kStages + 2, 2);
+    cpu_set_t allowed, one;
+    ::sched_getaffinity(0, sizeof allowed, &allowed);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &one);
     }
-    return differs(std::to_string(node->wakes()), "0");
-  });
-  processes.expect_all_well();
-}
-
-TEST(Node, ASleeperIsWoken) {
-  Processes processes({"a", "a"});
-  processes.start([&](std::uint32_t rank) {
+    ::sched_setaffinity(0, sizeof one, &one);
     const auto node = processes.open_node(rank, patient());
-    std::uint64_t woken = 0;
-    for (std::uint64_t turn = 0; turn < 20; ++turn) {
-      if (rank == 1) std::this_thread::sleep_for(std::chrono::milliseconds(3));
-      const std::uint64_t before = node->wakes();
-      if (auto wrong = one_turn(*node, 2, turn); !wrong.empty()) return wrong;
-      woken += node->wakes() - before;
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
+      if (auto wrong = one_turn(*node, 4, turn); !wrong.empty()) return wrong;
     }
-    return rank == 0 || woken > 0 ? std::string() : std::string("it has woken nobody");
+    ::getrusage(RUSAGE_SELF, &after);
+    const long slept = after.ru_nvcsw - before.ru_nvcsw;
+    return slept < static_cast<long>(kTurns / 4) ? std::string()
+                                                 : std::to_string(slept) + " sleeps";
   });
   processes.expect_all_well();
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,6 +39,17 @@ void warn_of_progress(const job::Job& job) {
         "ALLEMANDE_PROGRESS=thread has no effect where GPU memory may be passed: nonblocking calls "
         "pass through. ALLEMANDE_DEVICE_MEMORY=off tells that it is not.");
   }
+}
+
+// Ranks that wait busily hold the processor that others need: nobody sees that from outside.
+void look_at_processors(job::Job& job) {
+  if (job.rank != 0 || !job.log.shows(job::LogLevel::kInfo)) return;
+  static std::mutex looking;
+  const std::unique_lock lock(looking, std::try_to_lock);
+  if (!lock) return;  // another thread is at it
+  if (!job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
+  job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
+                                 job::running_processes(), job.mpi->library()));
 }
 
 }  // namespace
@@ -221,7 +233,7 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
                                             const Buffers& buffers, const job::TypedBuffer* block,
                                             tally::Taken* taken, Exchange exchange) {
   reap();
-  look_at_processors();
+  look_at_processors(job_);
   communicator::Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
     return code;  // the library has raised it
@@ -254,14 +266,6 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
   }
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
-}
-
-// Ranks that wait busily hold the processor that others need: nobody sees that from outside.
-void Session::look_at_processors() {
-  if (job_.rank != 0 || job_.processor_wait.over() || !job_.log.shows(job::LogLevel::kInfo)) return;
-  if (!job_.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
-  job_.log.info(job::crowded_text(job_.processor_wait.percent(), job::processors_here(),
-                                  job::running_processes(), mpi_.library()));
 }
 
 // Where every rank sends `block` to each, all know how much that is. Else they tell each other: it

@@ -112,7 +112,6 @@ class Session {
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
-  void look_at_processors();
   void write_stats();
   void begin_tally();
   std::string refusal() const;
