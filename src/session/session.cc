@@ -6,7 +6,6 @@
 #include <array>
 #include <chrono>
 #include <iterator>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,8 +45,7 @@ void look_at_processors(job::Job& job) {
   if (job.rank != 0 || !job.log.shows(job::LogLevel::kInfo)) return;
   static std::mutex looking;
   const std::unique_lock lock(looking, std::try_to_lock);
-  if (!lock) return;  // another thread is at it
-  if (!job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
+  if (!lock || !job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
   job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
                                  job::running_processes(), job.mpi->library()));
 }
