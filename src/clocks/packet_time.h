@@ -34,12 +34,11 @@ class PacketTime {
     known_ = true;
   }
   bool given() const { return given_; }
-  bool known() const { return known_; }
   base::Nanos of_full_frame() const { return time_; }
 
  private:
   // Shorter exchanges are made of round trips, and small frames of what hosts need for each.
-  static constexpr std::uint64_t kPacketsLeast = 64;
+  static constexpr std::uint64_t kPacketsLeast = 4;
   static constexpr double kPartLeast = 0.5;
   static constexpr base::Nanos kFollow = 8;
 

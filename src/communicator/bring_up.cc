@@ -336,6 +336,15 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   const auto& tuning = members_.tuning;
   peers.config = job::channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                      driver_->endpoint().receive_buffer_bytes());
+  if (!tuning) {
+    peers.config.idle_round_trip = idle_round_trip();
+    const double mbit_s = io::interface_speed(driver_->endpoint().local(0));
+    constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
+    if (mbit_s > 0) {
+      peers.config.packet_time =
+          std::max<base::Nanos>(1, std::llround(datagram_bytes * kBitNanos / mbit_s));
+    }
+  }
   if (job_.cluster) execute::set_limit_time(peers.config, *job_.cluster, members_.hosts);
   const auto leaders = meeting::leaders_of(records_, members_.placement, members_.leader());
   peers.identity.key = meeting::common_key(leaders);

@@ -123,7 +123,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
     congestion_.forget();
     pace_.forget();
   }
-  congestion_.begin(window, cycle_packets_, of_frame(config_.limit_time));
+  congestion_.begin(now, window, cycle_packets_, of_frame(config_.limit_time));
   base::Nanos packet_time = frame_time_;
   if (pace_.rules()) {
     packet_time = std::max(packet_time, pace_.time_of(frame));
@@ -140,7 +140,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
                     static_cast<base::Nanos>(std::max(rounds_->steps, least));
     nominal.cycles = std::max<std::uint64_t>(1, rounds_->steps / cycle_packets_);
   }
-  delays_.begin(now, nominal, packet_time_.known());
+  delays_.begin(now, nominal);
 }
 
 void Engine::make_ready(PeerId id) {
@@ -183,7 +183,7 @@ void Engine::release(base::Nanos now) {
   // blocks were withheld.
   if (!congestion_.lossy() && !turns_.withholds()) delays_.measure_jitter(now);
   packet_time_.exchanged(now - started_, exchange_packets_, frame_part_);
-  congestion_.end(now);
+  congestion_.end(now, delays_.answers().round_trip());
   released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {
     asides_[id].tail = std::exchange(peers_[id].send, {});
