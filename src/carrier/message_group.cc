@@ -5,6 +5,12 @@
 namespace alm::carrier {
 namespace {
 
+// Messages outstanding at once.
+std::uint32_t sends_of(plan::MessageOrder order, std::uint32_t ranks) {
+  if (order == plan::MessageOrder::kAll) return ranks;
+  return order == plan::MessageOrder::kMany ? plan::kManySends : PointToPoint::kFew;
+}
+
 // Runs each phase on a strand of its own. MPI addresses ranks, so peers are translated to ranks.
 class MessagePhases final : public execute::Carrier {
  public:
@@ -91,7 +97,7 @@ MessageGroup::MessageGroup(std::unique_ptr<PointToPoint> messages, plan::Plan pl
                            const FlowOf& flow_of, std::optional<plan::Plan> between_sites)
     : messages_(std::move(messages)),
       any_size_(*messages_, std::move(plan), flow_of),
-      prepared_(static_cast<std::size_t>(plan::MessageOrder::kBruck) + 1) {
+      prepared_(plan::kMessageOrders) {
   if (!between_sites) return;
   forwards_ = between_sites->forwards();
   between_sites_ = std::make_unique<PreparedPlan>(*messages_, *std::move(between_sites), flow_of);
@@ -116,7 +122,7 @@ MessageGroup::PreparedPlan& MessageGroup::prepared(plan::MessageOrder order) {
   auto& made = prepared_[static_cast<std::size_t>(order)];
   if (!made) {
     const std::uint32_t ranks = plan().ranks;
-    const std::uint32_t sends = order == plan::MessageOrder::kAll ? ranks : PointToPoint::kFew;
+    const std::uint32_t sends = sends_of(order, ranks);
     made = std::make_unique<PreparedPlan>(
         *messages_, plan::plan_of(order, ranks, plan().self),
         [sends](const plan::Phase&) { return messages::MessageFlow(sends); });

@@ -51,6 +51,34 @@ TEST(MessagePlans, BlocksArriveByEveryAlgorithm) {
   }
 }
 
+TEST(MessagePlans, BlocksArriveInEveryOrder) {
+  for (const std::uint32_t ranks : {5u, kEightRanks, 36u}) {
+    for (std::size_t i = 0; i < plan::kMessageOrders; ++i) {
+      const auto order = static_cast<plan::MessageOrder>(i);
+      if (!plan::is_of_its_own(order, ranks)) continue;
+      job::FakeJob job(ranks);
+      job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {
+        plan::Request request;
+        request.ranks = ranks;
+        request.self = base::Rank{rank};
+        auto messages = ops.make_point_to_point(
+            job::FakeJob::kWorld, [](std::uint32_t) { return std::string("rank"); }, 1);
+        ASSERT_TRUE(messages);
+        carrier::MessageGroup group(std::move(messages).value(), plan::make_plan(request).value());
+        for (const std::uint64_t bytes : {1, 3000}) {
+          FakeBlocks blocks(ranks, rank, bytes);
+          std::copy_n(blocks.send.begin() + static_cast<std::ptrdiff_t>(rank * bytes), bytes,
+                      blocks.recv.begin() + static_cast<std::ptrdiff_t>(rank * bytes));
+          const auto done = group.run(order, blocks.send.data(), blocks.recv.data(), bytes);
+          ASSERT_TRUE(done) << plan::name_of(order) << ": " << done.error().message;
+          EXPECT_TRUE(blocks.arrived()) << plan::name_of(order) << ", " << ranks << " ranks";
+        }
+      });
+      EXPECT_FALSE(job.hung());
+    }
+  }
+}
+
 TEST(MessagePlans, FarPhasesHaveAFlowOfTheirOwn) {
   job::FakeJob job(kEightRanks);
   job::run_ranks(job, [&](job::FakeMpiOps& ops, std::uint32_t rank) {

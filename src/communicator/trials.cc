@@ -56,7 +56,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     made.trial.predicts(i, made.predicted[i]);
     if (way == tuning::kNativeWay) made.trial.set_librarys_own(i);
     if (!tuning::combines(way)) made.trial.needs(i, uncombined);
-    if (tuning::opens_connections(way, bytes)) {
+    if (tuning::opens_connections(way, bytes, ways_.transport_of({}))) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
     }
   }
@@ -178,15 +178,16 @@ base::Status Trials::agree(tuning::Trial& trial) const {
 // MPI messages of nonblocking calls would mix with those of other calls.
 std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   const tuning::Way model = ways_.model_way(bytes);
-  if (!on()) return model;
+  const tuning::Way ours = model.kind == tuning::Way::Kind::kMessages ? tuning::Way{} : model;
+  if (!on()) return ours;
   const auto found = tried_.find(key_of(bytes));
   if (found == tried_.end() || !found->second.trial.has_decided()) {
     const bool unasked = job_.options.progress == "auto" && bytes <= kLibrariesCombine;
-    return unasked ? std::nullopt : std::optional(model);
+    return unasked ? std::nullopt : std::optional(ours);
   }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
   if (way == tuning::kNativeWay) return std::nullopt;
-  return way.kind == tuning::Way::Kind::kMessages ? model : way;
+  return way.kind == tuning::Way::Kind::kMessages ? ours : way;
 }
 
 tuning::Decision Trials::subject(const Tried& tried) const {

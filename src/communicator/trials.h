@@ -44,8 +44,9 @@ class Trials {
   base::Status took(Tried& tried, base::Nanos time);
 
   // For calls that are not on trial themselves: the way decided on for their size. The model's way
-  // if there is no decision, or if MPI messages won. Nothing: the library's own, which also carries
-  // the smallest blocks while nothing is decided and nobody has asked for ours.
+  // if there is no decision, or if MPI messages won; the rounds if that is one of their orders.
+  // Nothing: the library's own, which also carries the smallest blocks while nothing is decided and
+  // nobody has asked for ours.
   std::optional<tuning::Way> decided(std::uint64_t bytes) const;
 
   // Hands all decisions to the job, for the decision file.

@@ -14,6 +14,7 @@
 #include "job/doing.h"
 #include "job/log.h"
 #include "job/ops.h"
+#include "job/processors.h"
 #include "job/random_key.h"
 #include "job/start_thread.h"
 #include "job/stats.h"
@@ -50,6 +51,7 @@ struct Job {
   tally::Tally tally;  // begun where the options ask for statistics or a summary
   tally::SummaryOutput summary{tally};
   Doing doing;  // for ranks that wait for this one
+  ProcessorWait processor_wait;
   tuning::JobShape shape;
   node::LivenessFiles liveness;           // of ranks that share a host with this one
   std::vector<tuning::Decision> known;    // from jobs of this shape; equal on all ranks

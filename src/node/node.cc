@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,14 +21,18 @@ constexpr base::Nanos kLookInterval = 100 * base::kMillisecond;
 constexpr std::uint32_t kUnfailed = 0, kFailing = 1, kFailed = 2;
 
 // Between processes, hence not the private kind. Returns when woken, changed, or after a while.
-void sleep_on(std::atomic<std::uint32_t>& event, std::uint32_t seen) {
+void sleep_on(SharedGate& gate, std::uint32_t seen) {
   const timespec limit{0, kProgressInterval};
-  ::syscall(SYS_futex, &event, FUTEX_WAIT, seen, &limit, nullptr, 0);
+  gate.sleepers.fetch_add(1);
+  ::syscall(SYS_futex, &gate.event, FUTEX_WAIT, seen, &limit, nullptr, 0);
+  gate.sleepers.fetch_sub(1);
 }
 
-void wake_all(std::atomic<std::uint32_t>& event) {
-  event.fetch_add(1);
-  ::syscall(SYS_futex, &event, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+// Who counts as a sleeper after this has looked finds that `event` has changed.
+void wake_all(SharedGate& gate) {
+  gate.event.fetch_add(1);
+  if (gate.sleepers.load() == 0) return;
+  ::syscall(SYS_futex, &gate.event, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
@@ -66,8 +71,24 @@ std::uint64_t Node::wanted(Side side, std::uint64_t turn) const {
 void Node::reach(Side side, std::uint64_t turn, std::uint64_t count) {
   SharedGate& counted = gate(side);
   if (counted.count[turn % 2].fetch_add(count) + count == wanted(side, turn)) {
-    wake_all(counted.event);
+    wake_all(counted);
   }
+}
+
+// Whether it is there after others have had the processor for a moment: where ranks share cores, it
+// is they who bring it. A sleep and a wake-up cost as much as some ten looks.
+bool Node::comes_soon(Side side, std::uint64_t turn) {
+  io::Looks& looks = looks_[static_cast<std::size_t>(side)];
+  if (!looks.pay()) return false;
+  const SharedGate& awaited = gate(side);
+  for (int look = 0; look < io::Looks::kBeforeSleep; ++look) {
+    ::sched_yield();
+    if (awaited.count[turn % 2].load() < wanted(side, turn)) continue;
+    looks.note(true);
+    return true;
+  }
+  looks.note(false);
+  return false;
 }
 
 base::Status Node::await(Side side, std::uint64_t turn) {
@@ -75,6 +96,7 @@ base::Status Node::await(Side side, std::uint64_t turn) {
   const auto reached = [&] { return awaited.count[turn % 2].load() >= wanted(side, turn); };
   base::Nanos last_progress = 0;
   base::Nanos last_look = 0;
+  if (reached() || comes_soon(side, turn)) return {};
   while (true) {
     const std::uint32_t seen = awaited.event.load();
     // What has been reached counts, whatever has failed since: all ranks end in the same turn.
@@ -90,7 +112,7 @@ base::Status Node::await(Side side, std::uint64_t turn) {
       last_look = now;
       if (auto well = look_after(side, turn, now); !well) return well;
     }
-    sleep_on(awaited.event, seen);
+    sleep_on(awaited, seen);
   }
 }
 
@@ -234,7 +256,7 @@ void Node::fail(const base::Error& error, std::optional<std::uint32_t> lost) {
   head.lost = lost.value_or(NodeMemory::kNobody);
   head.failed.store(kFailed);
   for (const Side side : {Side::kPosted, Side::kDelivered, Side::kTaken}) {
-    wake_all(gate(side).event);
+    wake_all(gate(side));
   }
 }
 

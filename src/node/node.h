@@ -6,11 +6,13 @@
 //   take     a rank has copied what is for it
 //
 // Even and odd turns have buffers of their own: a rank may post turn n once all have taken n - 2.
-// Waiting ranks sleep and let MPI proceed every millisecond. Every tenth of a second they check
-// that the ranks they wait for are alive, and in the same kind of exchange in this call. A failure
-// that one rank finds ends the waiting of all.
+// Waiting ranks yield the processor a few times, as long as that brings news, then sleep and let
+// MPI proceed every millisecond. Every tenth of a second they check that the ranks they wait for
+// are alive, and in the same kind of exchange in this call. A failure that one rank finds ends the
+// waiting of all.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -22,6 +24,7 @@
 #include "base/time.h"
 #include "node/node_memory.h"
 #include "transport/io/driver.h"
+#include "transport/io/looks.h"
 
 namespace alm::node {
 
@@ -88,6 +91,7 @@ class Node {
   std::uint64_t wanted(Side side, std::uint64_t turn) const;
   void reach(Side side, std::uint64_t turn, std::uint64_t count = 1);
   base::Status await(Side side, std::uint64_t turn);
+  bool comes_soon(Side side, std::uint64_t turn);
   bool awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const;
   base::Status look_after(Side side, std::uint64_t turn, base::Nanos now);
   struct Elsewhere {
@@ -103,8 +107,9 @@ class Node {
   std::vector<std::uint32_t> ranks_;
   std::vector<std::string> names_;
   Settings settings_;
-  std::uint32_t leaders_ = 1;   // of the call posted last
-  std::vector<Watch> watches_;  // [local_rank]
+  std::uint32_t leaders_ = 1;       // of the call posted last
+  std::vector<Watch> watches_;      // [local_rank]
+  std::array<io::Looks, 3> looks_;  // by Side
 };
 
 }  // namespace alm::node

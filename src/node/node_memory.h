@@ -34,6 +34,7 @@ constexpr std::uint64_t kCacheLine = 64;
 struct alignas(kCacheLine) SharedGate {
   std::atomic<std::uint64_t> count[2];  // in even and in odd turns
   std::atomic<std::uint32_t> event;
+  std::atomic<std::uint32_t> sleepers;  // or about to be; a rank that died over it stays counted
 };
 
 struct alignas(kCacheLine) SharedSlot {      // of one rank

@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -61,6 +62,32 @@ TEST(Node, EveryTurnHasItsData) {
       if (auto wrong = one_turn(*node, 4, turn); !wrong.empty()) return wrong;
     }
     return std::string();
+  });
+  processes.expect_all_well();
+}
+
+// On one processor a yield brings what is waited for.
+TEST(Node, RanksThatShareAProcessorHardlySleep) {
+  constexpr std::uint64_t kTurns = 1000;
+  Processes processes({"a", "a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    cpu_set_t allowed, one;
+    ::sched_getaffinity(0, sizeof allowed, &allowed);
+    CPU_ZERO(&one);
+    for (int cpu = 0; CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &allowed)) CPU_SET(cpu, &one);
+    }
+    ::sched_setaffinity(0, sizeof one, &one);
+    const auto node = processes.open_node(rank, patient());
+    rusage before{}, after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
+      if (auto wrong = one_turn(*node, 4, turn); !wrong.empty()) return wrong;
+    }
+    ::getrusage(RUSAGE_SELF, &after);
+    const long slept = after.ru_nvcsw - before.ru_nvcsw;
+    return slept < static_cast<long>(kTurns / 4) ? std::string()
+                                                 : std::to_string(slept) + " sleeps";
   });
   processes.expect_all_well();
 }

@@ -2,6 +2,7 @@
 // we can match whichever is best on a network.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -15,9 +16,17 @@ enum class MessageOrder : std::uint8_t {
   kFew,       // one round of all partners, a few messages outstanding at once
   kAll,       // one round, everything posted at once
   kBruck,     // combined in ceil(log2 p) phases, for tiny blocks
+  kExchange,  // rounds of one partner, self xor i: both send to each other. For powers of two
+  kMany,      // one round, kManySends messages outstanding at once
 };
+constexpr std::size_t kMessageOrders = 6;
+constexpr std::uint32_t kManySends = 32;  // MPICH's window, where nothing else is set
+
+// Whether this order is there for so many ranks, and is none of those before it.
+bool is_of_its_own(MessageOrder order, std::uint32_t ranks);
 
 std::string_view name_of(MessageOrder order);  // "pairwise", "few at a time", ...
+// Precondition: kExchange for powers of two alone.
 Plan plan_of(MessageOrder order, std::uint32_t ranks, base::Rank self);
 
 }  // namespace alm::plan

@@ -40,6 +40,16 @@ void warn_of_progress(const job::Job& job) {
   }
 }
 
+// Ranks that wait busily hold the processor that others need: nobody sees that from outside.
+void look_at_processors(job::Job& job) {
+  if (job.rank != 0 || !job.log.shows(job::LogLevel::kInfo)) return;
+  static std::mutex looking;
+  const std::unique_lock lock(looking, std::try_to_lock);
+  if (!lock || !job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
+  job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
+                                 job::running_processes(), job.mpi->library()));
+}
+
 }  // namespace
 
 Session::Session(job::MpiOps& mpi, Surroundings surroundings)
@@ -221,6 +231,7 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
                                             const Buffers& buffers, const job::TypedBuffer* block,
                                             tally::Taken* taken, Exchange exchange) {
   reap();
+  look_at_processors(job_);
   communicator::Communicator* communicator = nullptr;
   if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
     return code;  // the library has raised it

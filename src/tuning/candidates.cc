@@ -11,9 +11,13 @@ constexpr double kClose = 1.5;
 // receiver. Beyond this it is the partners per round that count.
 constexpr std::uint64_t kManyOrdersMax = 128u << 10;
 constexpr std::uint64_t kBruckMax = 1024;
+// Over messages alone: where queues are short, few packets at once may count for more than their
+// bytes.
+constexpr std::uint64_t kBruckOverMessagesMax = 16u << 10;
 constexpr std::uint64_t kCombinedByLibrariesMax = 256;
+constexpr std::uint32_t kCombiningRanksMin = 8;
 
-Way rounds(Sharing sharing) { return sharing == Sharing::kFixed ? kSharedWay : Way{}; }
+Way rounds_of(Sharing sharing) { return sharing == Sharing::kFixed ? kSharedWay : Way{}; }
 
 std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   if (wanted.combining.empty()) return std::nullopt;
@@ -27,7 +31,7 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   std::optional<Way> best;
   auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));
   if (wanted.model && direct <= least) {
-    best = rounds(wanted.sharing);
+    best = rounds_of(wanted.sharing);
     least = direct;
   }
   for (std::size_t i = 0; i < wanted.combining.size(); ++i) {
@@ -36,6 +40,29 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
     least = cost(i);
   }
   return best;
+}
+
+// In the order in which they are tried.
+std::vector<plan::MessageOrder> message_orders(const CandidatesWanted& wanted) {
+  using plan::MessageOrder;
+  std::vector<MessageOrder> orders;
+  if (wanted.ranks <= 2) return orders;  // there is one partner, and nothing to order
+  const bool all = wanted.over_messages.has_value();
+  const bool tiny = wanted.bytes <= kBruckMax;
+  if (tiny) orders.push_back(MessageOrder::kBruck);
+  orders.push_back(MessageOrder::kPairwise);
+  if (all) orders.push_back(MessageOrder::kExchange);
+  if (wanted.bytes <= kManyOrdersMax) {
+    orders.push_back(MessageOrder::kFew);
+    if (all) orders.push_back(MessageOrder::kMany);
+    orders.push_back(MessageOrder::kAll);
+  }
+  if (all && !tiny && wanted.bytes <= kBruckOverMessagesMax) {
+    orders.push_back(MessageOrder::kBruck);
+  }
+  std::erase_if(orders,
+                [&](MessageOrder order) { return !plan::is_of_its_own(order, wanted.ranks); });
+  return orders;
 }
 
 // All over UDP that may be as fast as what the model takes, by the profile, the best first; where
@@ -51,7 +78,7 @@ std::vector<Way> others_over_udp(const CandidatesWanted& wanted, Way model) {
     const Foreseen one = wanted.foreseen(way);
     if (way != model && one.comparable(best) && one.overlaps(best)) others.push_back(way);
   };
-  if (!wanted.combining.empty()) consider(rounds(wanted.sharing));
+  if (!wanted.combining.empty()) consider(rounds_of(wanted.sharing));
   for (std::size_t i = 0; i < wanted.combining.size(); ++i) consider(phased_way(i));
   return others;
 }
@@ -68,8 +95,10 @@ void order_those_foreseen(std::vector<Way>& ways, const CandidatesWanted& wanted
   std::stable_sort(known.begin(), known.end(),
                    [&](Way a, Way b) { return wanted.foreseen(a).time < wanted.foreseen(b).time; });
   for (std::size_t i = 0; i < places.size(); ++i) ways[places[i]] = known[i];
-  const auto first = std::find_if(ways.begin(), ways.end(),
-                                  [&](Way way) { return !opens_connections(way, wanted.bytes); });
+  const Transport rounds = wanted.over_messages ? Transport::kMpi : Transport::kUdp;
+  const auto first = std::find_if(ways.begin(), ways.end(), [&](Way way) {
+    return !opens_connections(way, wanted.bytes, rounds);
+  });
   if (first != ways.end()) std::rotate(ways.begin(), first, first + 1);
 }
 
@@ -94,25 +123,28 @@ bool combines(Way way) {
          way == message_way(plan::MessageOrder::kBruck);
 }
 
+Way first_over_messages(std::uint32_t ranks, std::uint64_t bytes) {
+  const bool combines = ranks >= kCombiningRanksMin && bytes <= kCombinedByLibrariesMax;
+  return combines ? message_way(plan::MessageOrder::kBruck) : Way{};
+}
+
 std::vector<Way> candidates(const CandidatesWanted& wanted) {
-  const Way model = wanted.model ? phased_way(*wanted.model) : rounds(wanted.sharing);
-  std::vector<Way> ways = {model, kNativeWay};
+  const Way model = wanted.model ? phased_way(*wanted.model) : rounds_of(wanted.sharing);
+  std::vector<Way> ways = {wanted.over_messages.value_or(model), kNativeWay};
+  if (ways.front() != model) ways.push_back(model);
   if (wanted.sharing == Sharing::kTried) ways.push_back(kSharedWay);
   for (const Way other : others_over_udp(wanted, model)) ways.push_back(other);
-  if (wanted.ranks > 2) {  // or there is one partner, and nothing to order
-    if (wanted.bytes <= kBruckMax) ways.push_back(message_way(plan::MessageOrder::kBruck));
-    ways.push_back(message_way(plan::MessageOrder::kPairwise));
-    if (wanted.bytes <= kManyOrdersMax) {
-      ways.push_back(message_way(plan::MessageOrder::kFew));
-      ways.push_back(message_way(plan::MessageOrder::kAll));
-    }
+  for (const plan::MessageOrder order : message_orders(wanted)) {
+    if (message_way(order) != ways.front()) ways.push_back(message_way(order));
   }
   if (wanted.foreseen) order_those_foreseen(ways, wanted);
   return ways;
 }
 
-bool opens_connections(Way way, std::uint64_t bytes) {
-  return way.kind == Way::Kind::kMessages && bytes <= kCombinedByLibrariesMax &&
+bool opens_connections(Way way, std::uint64_t bytes, Transport rounds) {
+  const bool messages = way.kind == Way::Kind::kMessages ||
+                        (way.kind == Way::Kind::kRounds && rounds == Transport::kMpi);
+  return messages && bytes <= kCombinedByLibrariesMax &&
          way != message_way(plan::MessageOrder::kBruck);
 }
 
@@ -124,6 +156,10 @@ std::string_view key_of(plan::MessageOrder order) {
       return "few";
     case plan::MessageOrder::kAll:
       return "all";
+    case plan::MessageOrder::kExchange:
+      return "exchange";
+    case plan::MessageOrder::kMany:
+      return "many";
     case plan::MessageOrder::kBruck:
       break;
   }

@@ -63,8 +63,14 @@ struct CandidatesWanted {
   std::uint32_t members = 0;
   std::uint64_t member_bytes = 0;
   Sharing sharing = Sharing::kNone;
+  // Where UDP cannot go: all orders of MPI libraries are tried, and this is the first way.
+  std::optional<Way> over_messages = {};
   std::function<Foreseen(Way)> foreseen = {};  // by a profile; empty: there is none
 };
+
+// The first way where UDP cannot go: tiny blocks are combined, as by MPI libraries. Between few
+// ranks combining saves too few messages.
+Way first_over_messages(std::uint32_t ranks, std::uint64_t bytes);
 
 // In order of preference: the model's choice, the library's own way, the model's choice with
 // several leaders, ways that the model finds nearly as good, and MPI messages in the orders that
@@ -74,7 +80,8 @@ std::vector<Way> candidates(const CandidatesWanted& wanted);
 
 // Whether this way has to open connections: MPI libraries connect two processes when they first
 // send to each other. The library's own way has done that for the blocks that it does not combine.
-bool opens_connections(Way way, std::uint64_t bytes);
+// `rounds`: their transport.
+bool opens_connections(Way way, std::uint64_t bytes, Transport rounds);
 
 // The key of a way over MPI messages in decision files. It never changes.
 std::string_view key_of(plan::MessageOrder order);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -17,6 +18,8 @@ constexpr std::uint32_t kPacketBytes = 1448;
 constexpr Way kRounds{};
 constexpr Way kPairwise = message_way(plan::MessageOrder::kPairwise);
 constexpr Way kBruck = message_way(plan::MessageOrder::kBruck);
+constexpr Way kExchange = message_way(plan::MessageOrder::kExchange);
+constexpr Way kMany = message_way(plan::MessageOrder::kMany);
 
 std::vector<Way> ways(std::uint32_t ranks, std::uint64_t bytes, bool udp = true) {
   static std::vector<plan::Plan> phased;
@@ -125,6 +128,45 @@ TEST(Candidates, WithoutUdp) {
   EXPECT_THAT(all, Not(Contains(phased_way(0))));
 }
 
+std::vector<Way> ways_over_messages(std::uint32_t ranks, std::uint64_t bytes) {
+  CandidatesWanted wanted;
+  wanted.ranks = ranks;
+  wanted.bytes = bytes;
+  wanted.over_messages = first_over_messages(ranks, bytes);
+  return candidates(wanted);
+}
+
+TEST(Candidates, WhereUdpCannotGoTinyBlocksAreCombinedFirst) {
+  EXPECT_EQ(first_over_messages(32, 8), kBruck);
+  EXPECT_EQ(first_over_messages(32, 256), kBruck);
+  EXPECT_EQ(first_over_messages(32, 257), kRounds);
+  EXPECT_EQ(first_over_messages(4, 8), kRounds) << "few messages are saved";
+  const auto tiny = ways_over_messages(32, 8);
+  EXPECT_EQ(tiny[0], kBruck);
+  EXPECT_EQ(tiny[1], kNativeWay);
+  EXPECT_THAT(tiny, Contains(kRounds));
+  EXPECT_EQ(std::count(tiny.begin(), tiny.end(), kBruck), 1);
+  EXPECT_EQ(ways_over_messages(32, 4096)[0], kRounds);
+}
+
+TEST(Candidates, WhereUdpCannotGoEveryOrderOfALibraryIsTried) {
+  EXPECT_THAT(ways_over_messages(32, 4096), Contains(kExchange));
+  EXPECT_THAT(ways_over_messages(24, 4096), Not(Contains(kExchange))) << "no power of two";
+  EXPECT_THAT(ways_over_messages(64, 4096), Contains(kMany));
+  EXPECT_THAT(ways_over_messages(32, 4096), Not(Contains(kMany))) << "all at once is the same";
+  EXPECT_THAT(ways_over_messages(32, 1 << 20),
+              ElementsAre(kRounds, kNativeWay, kPairwise, kExchange));
+  EXPECT_EQ(ways_over_messages(32, 10'000).back(), kBruck) << "where queues are short it wins";
+  EXPECT_THAT(ways(32, 4096), Not(Contains(kExchange))) << "with UDP, trials cost more than that";
+}
+
+TEST(Candidates, RoundsOverMessagesOpenConnections) {
+  EXPECT_TRUE(opens_connections(kRounds, 8, Transport::kMpi));
+  EXPECT_FALSE(opens_connections(kRounds, 8, Transport::kUdp));
+  EXPECT_FALSE(opens_connections(kRounds, 4096, Transport::kMpi)) << "the library has done that";
+  EXPECT_FALSE(opens_connections(kBruck, 8, Transport::kMpi));
+}
+
 TEST(Candidates, RoundsAndPhasesOverUdpHaveOneTransport) {
   EXPECT_EQ(transport_of(kRounds, Transport::kUdp), Transport::kUdp);
   EXPECT_EQ(transport_of(phased_way(1), Transport::kUdp), Transport::kUdp);
@@ -140,8 +182,8 @@ TEST(Candidates, RoundsOverMessagesHaveTheLibrarysTransport) {
 
 TEST(Candidates, MessageOrdersHaveKeysOfTheirOwn) {
   std::set<std::string_view> keys;
-  for (const auto order : {plan::MessageOrder::kPairwise, plan::MessageOrder::kFew,
-                           plan::MessageOrder::kAll, plan::MessageOrder::kBruck}) {
+  for (std::size_t i = 0; i < plan::kMessageOrders; ++i) {
+    const auto order = static_cast<plan::MessageOrder>(i);
     EXPECT_TRUE(keys.insert(key_of(order)).second) << key_of(order);
     EXPECT_EQ(key_of(order).find(' '), std::string_view::npos);
   }

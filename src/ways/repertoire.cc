@@ -47,6 +47,8 @@ base::Status Repertoire::plan_messages(const base::Options& options) {
                             members_.ranks, members_.self);
   if (!rounds) return rounds.error();
   message_plan_ = std::move(rounds).value();
+  orders_messages_ =
+      members_.sites.empty() && (options.algorithm == kAutomatic || options.algorithm == kCombine);
   return plan_messages_between_sites(options);
 }
 
@@ -90,9 +92,27 @@ tuning::Way Repertoire::model_way(std::uint64_t bytes) const {
 
 // Equal on all ranks, also on those that do not take part in the exchange of hosts.
 tuning::Way Repertoire::find_model_way(std::uint64_t bytes) const {
-  if (transport_ != base::Transport::kUdp) return {};
+  if (transport_ != base::Transport::kUdp) return find_message_way(bytes);
   const std::uint64_t of_hosts = members_.host_block(bytes);
   return own_->first(of_hosts, bytes <= phases_bytes_max_, rounds_way(of_hosts));
+}
+
+tuning::Way Repertoire::find_message_way(std::uint64_t bytes) const {
+  if (!orders_messages_) return {};
+  tuning::CandidatesWanted wanted;
+  wanted.ranks = members_.ranks;
+  wanted.bytes = bytes;
+  wanted.over_messages = tuning::first_over_messages(members_.ranks, bytes);
+  tuning::Way best = *wanted.over_messages;
+  if (!has_forecast()) return best;
+  tuning::Foreseen least = foreseen(best, bytes);
+  for (const tuning::Way way : tuning::candidates(wanted)) {
+    const tuning::Foreseen one = foreseen(way, bytes);
+    if (way == tuning::kNativeWay || !one.comparable(least) || one.time >= least.time) continue;
+    best = way;
+    least = one;
+  }
+  return best;
 }
 
 tuning::Way Repertoire::rounds_way(std::uint64_t host_bytes) const {
@@ -118,6 +138,7 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
   wanted.ranks = members_.ranks;
   wanted.bytes = bytes;
   wanted.sharing = sharing(members_.host_block(bytes));
+  if (transport_ != base::Transport::kUdp) wanted.over_messages = model_way(bytes);
   if (has_phases(bytes)) {
     wanted.packet_bytes = own_->packet_bytes();
     wanted.members = members_.placement.hosts();

@@ -81,6 +81,7 @@ class Repertoire {
   base::Status plan_messages_between_sites(const base::Options& options);
   bool has_phases(std::uint64_t bytes) const;
   tuning::Way find_model_way(std::uint64_t bytes) const;
+  tuning::Way find_message_way(std::uint64_t bytes) const;
   // What carries rounds between hosts that exchange so many bytes.
   tuning::Way rounds_way(std::uint64_t host_bytes) const;
   const plan::Plan& plan_in_use() const;
@@ -92,6 +93,7 @@ class Repertoire {
   bool foresees_by_profile_ = false;
   std::optional<tuning::OwnWays> own_;  // set by plan()
   plan::Plan message_plan_;
+  bool orders_messages_ = false;  // over messages, the order of ours follows from their size
   std::optional<plan::Plan> site_message_plan_;
   std::uint64_t phases_bytes_max_ = 0;
   // With a forecast: model_way() of recent sizes. Several threads may call it.

@@ -118,5 +118,28 @@ TEST(Repertoire, AJobTakesFirstWhatPredictionsName) {
   EXPECT_GT(between_sites, kNetworks / 4);
 }
 
+void take_messages(Repertoire& job, const base::Options& options) {
+  ASSERT_TRUE(job.plan(options));
+  ASSERT_TRUE(job.plan_messages(options));
+  job.take_messages();
+}
+
+TEST(Repertoire, WhereUdpCannotGoTinyBlocksAreCombinedWithoutATrial) {
+  const std::vector<std::string_view> names = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  meeting::Members members;
+  members.placement = plan::Placement::of(names);
+  members.ranks = members.placement.hosts();
+  auto options = base::load_options({}).value();
+  Repertoire job(members);
+  take_messages(job, options);
+  EXPECT_EQ(job.key_of(job.model_way(8)), "mpi bruck");
+  EXPECT_EQ(job.candidates(8).front(), job.model_way(8));
+  EXPECT_EQ(job.model_way(1000), tuning::Way{});
+  options.algorithm = "sync-shuffle";
+  Repertoire asked_for(members);
+  take_messages(asked_for, options);
+  EXPECT_EQ(asked_for.model_way(8), tuning::Way{});
+}
+
 }  // namespace
 }  // namespace alm::ways
