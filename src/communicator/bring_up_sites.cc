@@ -17,6 +17,7 @@ namespace alm::communicator {
 namespace {
 
 constexpr base::Nanos kHostPatience = 300 * base::kMillisecond;  // once round the world
+constexpr base::Nanos kPatiences = 20;
 
 // What the leader of a host tells the others.
 struct RoundTrips {
@@ -117,7 +118,8 @@ base::Result<job::HostSites> BringUp::measure_sites() {
   RoundTrips own;
   if (members_.leads()) {
     const auto patience = base::slowed(kHostPatience, job_.options.time_scale);
-    const auto times = io::measure_round_trips(local, addresses, members_.host, patience);
+    const auto times = io::measure_round_trips(
+        local, addresses, members_.host, {.patience = patience, .limit = kPatiences * patience});
     if (times) std::copy(times.value().begin(), times.value().end(), own.of.begin());
   }
   std::vector<RoundTrips> all(members_.ranks);

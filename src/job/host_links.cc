@@ -26,7 +26,7 @@ LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::siz
     if (link.from.value != host.value && link.to.value != host.value) continue;
     if (number >= first && number < first + count) {
       claim.mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
-      if (claim.line == 0) claim.line = link.line;
+      if (claim.line == 0) claim.line = link.lines.rate;
     }
     ++number;
   }

@@ -2,6 +2,7 @@
 // decide alike.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "job/network_links.h"
@@ -31,6 +32,15 @@ void Session::read_decisions() {
   }
 }
 
+// In the file that the user has named, on rank 0; 0: there is none.
+std::uint32_t Session::line_of(const tuning::Decision& decision) const {
+  const auto& found = decisions_.found;
+  const auto same = std::find_if(found.begin(), found.end(), [&](const tuning::Decision& one) {
+    return tuning::same_subject(one, decision);
+  });
+  return decisions_.cached || same == found.end() ? 0 : same->line;
+}
+
 void Session::tell_decisions() {
   job_.shape.version = ALM_VERSION;
   job_.shape.mpi = mpi_.library();
@@ -48,6 +58,7 @@ void Session::tell_decisions() {
   if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();
   }
+  for (tuning::Decision& one : job_.known) one.line = line_of(one);
   // Rank 0 alone has looked at its network. All that it tells is of this job's.
   if (!job_.known.empty()) job_.shape = job_.known.front().shape;
 }

@@ -62,7 +62,11 @@ struct Link {
   // The switch marks a packet that finds so many in the queue of this link, where senders know ECN
   // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
-  std::uint32_t line = 0;  // of the cluster file, for messages; 0: of no file
+  // Of the cluster file, for messages; where a key is missing, that of the table. 0: of no file.
+  struct Lines {
+    std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
+  };
+  Lines lines;
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
@@ -97,6 +101,9 @@ struct Cluster {
   std::optional<base::HostId> find_host(std::string_view host_name) const;
   const std::string& node_name(NodeId node) const;
 };
+
+// The link of a port, "leaf0 -> core", as limits and tunings name it; null: there is none.
+const Link* find_link(const Cluster& cluster, std::string_view port);
 
 constexpr std::size_t kClusterFileBytesMax = 32u << 20;
 

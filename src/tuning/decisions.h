@@ -54,8 +54,10 @@ struct Decision {
   std::string chosen;     // the key of a way
   std::string why;        // for people
   std::vector<Way> ways;  // in order of preference; the first is the model's
+  std::uint32_t line = 0;  // of the file that it was read from, for messages; 0: of none
 
-  bool operator==(const Decision&) const = default;
+  const Way* chosen_way() const;  // null: it is not among the ways
+  bool operator==(const Decision& other) const;  // wherever they stand
 };
 
 // Why the trial has chosen its way, for people.

@@ -81,6 +81,9 @@ struct TrialRules {
   // Predictions hold while the ratios of seen to predicted times differ by no more than this
   // factor.
   static constexpr double kSurprise = 2;
+  // A busy host makes calls twice as long. A prediction that is off by more than this factor is of
+  // another network or another day.
+  static constexpr double kFarOff = 3;
 
   // --- What is chosen
   // The place of the library's own way among the candidates, unless set otherwise.

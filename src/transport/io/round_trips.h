@@ -20,21 +20,29 @@ namespace alm::io {
 class Echoes {
  public:
   static constexpr std::uint32_t kTries = 3;  // for each host
-  static constexpr std::size_t kUnderWay = 32;
-  static constexpr std::uint32_t kPatiences = 20;
+
+  struct Manner {
+    base::Nanos patience = 0;    // how long to wait for an answer
+    base::Nanos limit = 0;       // all questions end after that
+    std::size_t under_way = 32;  // at once
+    // Ends when one patience has passed and nobody has answered.
+    bool ends_in_silence = false;
+    std::uint32_t datagram_bytes = 64;
+  };
 
   struct Question {
     std::uint32_t host = 0, attempt = 0;
     bool operator==(const Question&) const = default;
   };
 
-  // `patience`: how long to wait for an answer. All questions end after kPatiences times that.
-  Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, base::Nanos patience);
+  Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, const Manner& manner);
 
   // The question to ask now; nothing: wait until deadline().
   std::optional<Question> next(base::Nanos now);
   void answered(Question question, base::Nanos round_trip);
-  bool done(base::Nanos now) const { return now >= end_ || (asked_.empty() && next_ == all()); }
+  bool done(base::Nanos now) const {
+    return now >= end_ || (!heard_ && now >= silent_) || (asked_.empty() && next_ == all());
+  }
   base::Nanos deadline() const;
   // [host] the shortest round trip; 0: no answer.
   const std::vector<base::Nanos>& least() const { return least_; }
@@ -47,7 +55,9 @@ class Echoes {
   std::uint64_t all() const { return std::uint64_t{kTries} * (least_.size() - 1); }
 
   std::uint32_t self_;
-  base::Nanos patience_, end_;
+  Manner manner_;
+  base::Nanos end_, silent_;
+  bool heard_ = false;
   std::uint64_t next_ = 0;    // the number of the next question; every host once, then again
   std::vector<Asked> asked_;  // in the order of `until`
   std::vector<base::Nanos> least_;
@@ -58,6 +68,6 @@ class Echoes {
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
                                                            std::uint32_t self,
-                                                           base::Nanos patience);
+                                                           const Echoes::Manner& manner);
 
 }  // namespace alm::io
