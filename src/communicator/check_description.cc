@@ -47,8 +47,7 @@ std::vector<std::uint32_t> asked_by(std::uint32_t host, std::uint32_t hosts) {
     const std::uint32_t apart =
         hosts - 1 <= kAskedMax
             ? i
-            : std::min(i, kNextAsked) +
-                  rest * (hosts - 1 - kNextAsked) / (kAskedMax - kNextAsked);
+            : std::min(i, kNextAsked) + rest * (hosts - 1 - kNextAsked) / (kAskedMax - kNextAsked);
     asked.push_back((host + apart) % hosts);
   }
   return asked;
@@ -142,11 +141,12 @@ class Check {
     const topology::Link* link = topology::find_link(*job_.cluster, tuning.contended_port);
     if (cuts < kCutsMin || link == nullptr || tuning.window_packets_max == 0) return;
     const bool up = tuning.contended_port.starts_with(job_.cluster->node_name(link->from) + " ");
-    warn({{up ? link->lines.queue_up : link->lines.queue_down,
-           fmt::format("the queue of {} holds less than it says: windows that it has room for lost "
-                       "packets {} times, with nobody else on the links, and were cut to {} packets "
-                       "from {}",
-                       tuning.contended_port, cuts, least, tuning.window_packets)}});
+    warn(
+        {{up ? link->lines.queue_up : link->lines.queue_down,
+          fmt::format("the queue of {} holds less than it says: windows that it has room for lost "
+                      "packets {} times, with nobody else on the links, and were cut to {} packets "
+                      "from {}",
+                      tuning.contended_port, cuts, least, tuning.window_packets)}});
   }
 
   void warn(const std::vector<meeting::FileRemark>& remarks) const {
@@ -156,15 +156,13 @@ class Check {
     }
   }
 
-  base::Nanos slowed(base::Nanos time) const {
-    return base::slowed(time, job_.options.time_scale);
-  }
+  base::Nanos slowed(base::Nanos time) const { return base::slowed(time, job_.options.time_scale); }
 
   job::Job& job_;
   job::SafeCollectives collectives_;
-  std::vector<std::uint32_t> first_;  // ranks, one of each host
-  std::vector<base::HostId> hosts_;   // of these, in the cluster file
-  std::vector<Met> all_;              // [rank]
+  std::vector<std::uint32_t> first_;    // ranks, one of each host
+  std::vector<base::HostId> hosts_;     // of these, in the cluster file
+  std::vector<Met> all_;                // [rank]
   std::vector<io::Address> addresses_;  // [host]
   io::Address local_;
 };

@@ -99,21 +99,23 @@ void Report::refutes_profile(const Tried& tried) const {
   const std::size_t way = tried.trial.chosen();
   job_.warn_first(
       "profile",
-      fmt::format("ALLEMANDE_PROFILE: {}: {}{} takes {:.3g} ms, and {:.3g} ms are predicted: it was "
-                  "measured on another day, or with other traffic. Nothing is held to it; measure "
-                  "again with `allemande probe`.",
-                  job_.options.profile, subject_text(tried), ways_.name_of(tried.ways[way]),
-                  milliseconds(tried.trial.time(way)), milliseconds(tried.predicted[way])));
+      fmt::format(
+          "ALLEMANDE_PROFILE: {}: {}{} takes {:.3g} ms, and {:.3g} ms are predicted: it was "
+          "measured on another day, or with other traffic. Nothing is held to it; measure "
+          "again with `allemande probe`.",
+          job_.options.profile, subject_text(tried), ways_.name_of(tried.ways[way]),
+          milliseconds(tried.trial.time(way)), milliseconds(tried.predicted[way])));
 }
 
 void Report::refutes_decision(const Tried& tried) const {
   const tuning::Decision::Way* way = tried.adopted->chosen_way();
   if (tried.adopted->line == 0 || way == nullptr) return;
-  job_.warn_first("decisions",
-                  fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call, and takes much longer "
-                              "now: it was decided on another day. Ways are tried anew.",
-                              job_.options.decisions, tried.adopted->line, subject_text(tried),
-                              way->name, milliseconds(way->time)));
+  job_.warn_first(
+      "decisions",
+      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call, and takes much longer "
+                  "now: it was decided on another day. Ways are tried anew.",
+                  job_.options.decisions, tried.adopted->line, subject_text(tried), way->name,
+                  milliseconds(way->time)));
 }
 
 std::string Report::class_text(std::uint64_t bytes) const {

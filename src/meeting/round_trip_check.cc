@@ -21,7 +21,7 @@ constexpr double kLeafGap = 1.04;
 constexpr double kTooShort = 0.8, kTooLong = 3;
 constexpr base::Nanos kLongerLeast = base::kMillisecond;  // what a busy host adds
 
-std::string text(base::Nanos time) {
+std::string milliseconds_text(base::Nanos time) {
   return fmt::format("{:.3g} ms", static_cast<double>(time) / base::kMillisecond);
 }
 
@@ -41,16 +41,43 @@ const std::string& leaf_name(const topology::Cluster& cluster, base::HostId host
   return cluster.node_name(link.from.value == host.value ? link.to : link.from);
 }
 
-// The groups that the widest gap shows, of those at which they are groups at all.
-std::optional<std::vector<std::uint32_t>> groups_of(const RoundTripTable& table) {
+// Far hosts, times as far as near ones; 0: some hosts of a group are no nearer than others.
+double gap_between(const RoundTripTable& table, std::span<const std::uint32_t> group_of) {
+  base::Nanos near = 0;
+  base::Nanos far = base::kNever;
+  for (std::size_t a = 0; a < table.hosts(); ++a) {
+    for (std::size_t b = a + 1; b < table.hosts(); ++b) {
+      if (table.between(a, b) == 0) continue;
+      if (group_of[a] == group_of[b]) {
+        near = std::max(near, table.longer(a, b));
+      } else {
+        far = std::min(far, table.between(a, b));
+      }
+    }
+  }
+  return near == 0 || far == base::kNever ? 0 : base::ratio(far, near);
+}
+
+// Groups, or leaves, of one host.
+std::size_t lone(std::span<const std::uint32_t> group_of) {
+  return static_cast<std::size_t>(
+      std::count_if(group_of.begin(), group_of.end(), [&](std::uint32_t group) {
+        return std::count(group_of.begin(), group_of.end(), group) == 1;
+      }));
+}
+
+// The groups that the widest gap shows. Where nothing but chance orders round trips, all of a group
+// are seldom shorter, both ways, than all others; and there is no host without a group.
+std::optional<std::vector<std::uint32_t>> groups_of(const RoundTripTable& table,
+                                                    std::size_t lone_max) {
   const auto sorted = table.sorted();
   std::optional<std::vector<std::uint32_t>> widest;
   double ratio = kLeafGap;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
-    const double here = base::ratio(sorted[i], sorted[i - 1]);
-    if (here < ratio) continue;
+    if (base::ratio(sorted[i], sorted[i - 1]) < ratio) continue;
     auto groups = table.groups(sorted[i - 1]);
-    if (table.apart(groups, sorted[i - 1])) continue;
+    const double here = gap_between(table, groups);
+    if (here < ratio || lone(groups) > lone_max) continue;
     widest = std::move(groups);
     ratio = here;
   }
@@ -91,13 +118,11 @@ class Leaves {
     for (std::size_t host = 0; host < leaf_of_.size(); ++host) {
       if (leaf_of_[host] == leaf) ++counts[group_of_[host]];
     }
-    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a,
-                                                                        const auto& b) {
-      return a.second < b.second;
-    });
-    const auto as_many = std::count_if(counts.begin(), counts.end(), [&](const auto& one) {
-      return one.second == most->second;
-    });
+    const auto most =
+        std::max_element(counts.begin(), counts.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto as_many = std::count_if(counts.begin(), counts.end(),
+                                       [&](const auto& one) { return one.second == most->second; });
     return as_many == 1 ? std::optional(most->first) : std::nullopt;
   }
 
@@ -118,9 +143,9 @@ std::vector<std::vector<double>> latencies_from(const topology::Cluster& cluster
 }
 
 struct Way {
-  std::size_t from = 0, to = 0;        // places in `hosts`
+  std::size_t from = 0, to = 0;             // places in `hosts`
   const topology::Link* longest = nullptr;  // the link with the most latency
-  base::Nanos there_and_back = 0;      // by the file
+  base::Nanos there_and_back = 0;           // by the file
   base::Nanos took = 0;
 };
 
@@ -153,6 +178,21 @@ std::vector<Way> ways_of(const topology::Cluster& cluster, std::span<const base:
   return ways;
 }
 
+// The longest round trip of ways that are short beside this one, which tells how late hosts answer.
+base::Nanos lateness(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                     const RoundTripTable& table, base::Nanos there_and_back) {
+  const auto from = latencies_from(cluster, hosts);
+  base::Nanos longest = 0;
+  for (std::size_t a = 0; a < hosts.size(); ++a) {
+    for (std::size_t b = a + 1; b < hosts.size(); ++b) {
+      const auto by_file =
+          static_cast<base::Nanos>(2 * from[a][hosts[b].value] * base::kMicrosecond);
+      if (2 * by_file < there_and_back) longest = std::max(longest, table.between(a, b));
+    }
+  }
+  return longest;
+}
+
 }  // namespace
 
 std::vector<FileRemark> leaf_remarks(const topology::Cluster& cluster,
@@ -160,7 +200,7 @@ std::vector<FileRemark> leaf_remarks(const topology::Cluster& cluster,
                                      std::span<const base::Nanos> round_trips) {
   const RoundTripTable table(round_trips, hosts.size());
   const auto leaf_of = topology::schedule_hierarchy(cluster).of(hosts).front();
-  const auto group_of = groups_of(table);
+  const auto group_of = groups_of(table, lone(leaf_of));
   if (!group_of) return {};
   const Leaves leaves(leaf_of, *group_of);
   FileRemark remark;
@@ -172,17 +212,17 @@ std::vector<FileRemark> leaf_remarks(const topology::Cluster& cluster,
     wrong.push_back(name_of(cluster, hosts[host]));
     if (wrong.size() > 1) continue;
     remark.line = link_of(cluster, hosts[host]).lines.ends;
-    remark.text = fmt::format(
-        "{} does not hang on {}: {} of {} answers it within {}, {} of {} takes {}",
-        wrong.front(), leaf_name(cluster, hosts[host]), name_of(cluster, hosts[*near]),
-        leaf_name(cluster, hosts[*near]), text(table.between(host, *near)),
-        name_of(cluster, hosts[*far]), leaf_name(cluster, hosts[*far]),
-        text(table.between(host, *far)));
+    remark.text =
+        fmt::format("{} does not hang on {}: {} of {} answers it within {}, {} of {} takes {}",
+                    wrong.front(), leaf_name(cluster, hosts[host]), name_of(cluster, hosts[*near]),
+                    leaf_name(cluster, hosts[*near]), milliseconds_text(table.between(host, *near)),
+                    name_of(cluster, hosts[*far]), leaf_name(cluster, hosts[*far]),
+                    milliseconds_text(table.between(host, *far)));
   }
   if (wrong.empty()) return {};
   if (wrong.size() > 1) {
-    remark.text += fmt::format("; so it is with {}",
-                               base::compress_hostlist(std::span(wrong).subspan(1)));
+    remark.text +=
+        fmt::format("; so it is with {}", base::compress_hostlist(std::span(wrong).subspan(1)));
   }
   return {remark};
 }
@@ -201,18 +241,20 @@ std::vector<FileRemark> latency_remarks(const topology::Cluster& cluster,
   for (const auto& [link, way] : shortest) {
     const double ratio = base::ratio(way.took, way.there_and_back);
     const bool high = ratio < kTooShort;
-    const bool low = ratio > kTooLong && way.took - way.there_and_back > kLongerLeast;
+    const base::Nanos late = lateness(cluster, hosts, table, way.there_and_back);
+    const bool low = base::ratio(way.took, way.there_and_back + late) > kTooLong &&
+                     way.took - way.there_and_back > kLongerLeast;
     if (!high && !low) continue;
     by_line.try_emplace(
         link->lines.latency,
-        FileRemark{link->lines.latency,
-                   fmt::format("the latency of {} -> {}, {} us, is too {}: {} and {} answer each "
-                               "other {} {}, and latencies alone take {} by the file",
-                               cluster.node_name(link->from), cluster.node_name(link->to),
-                               link->latency_us, high ? "high" : "low",
-                               name_of(cluster, hosts[way.from]), name_of(cluster, hosts[way.to]),
-                               high ? "within" : "in no less than", text(way.took),
-                               text(way.there_and_back))});
+        FileRemark{
+            link->lines.latency,
+            fmt::format("the latency of {} -> {}, {} us, is too {}: {} and {} answer each "
+                        "other {} {}, and latencies alone take {} by the file",
+                        cluster.node_name(link->from), cluster.node_name(link->to),
+                        link->latency_us, high ? "high" : "low", name_of(cluster, hosts[way.from]),
+                        name_of(cluster, hosts[way.to]), high ? "within" : "in no less than",
+                        milliseconds_text(way.took), milliseconds_text(way.there_and_back))});
   }
   std::vector<FileRemark> remarks;
   for (auto& [line, remark] : by_line) remarks.push_back(std::move(remark));

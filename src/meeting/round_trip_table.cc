@@ -10,6 +10,10 @@ base::Nanos RoundTripTable::between(std::size_t a, std::size_t b) const {
   return there == 0 || back == 0 ? std::max(there, back) : std::min(there, back);
 }
 
+base::Nanos RoundTripTable::longer(std::size_t a, std::size_t b) const {
+  return std::max(round_trips_[a * hosts_ + b], round_trips_[b * hosts_ + a]);
+}
+
 std::vector<base::Nanos> RoundTripTable::sorted() const {
   std::vector<base::Nanos> all;
   for (std::size_t a = 0; a < hosts_; ++a) {

@@ -21,6 +21,8 @@ class RoundTripTable {
   std::size_t hosts() const { return hosts_; }
   // The shorter one of both directions; 0: neither is known.
   base::Nanos between(std::size_t a, std::size_t b) const;
+  // The longer one; 0: neither is known.
+  base::Nanos longer(std::size_t a, std::size_t b) const;
   // Of all pairs, as far as they are known.
   std::vector<base::Nanos> sorted() const;
 

@@ -60,10 +60,10 @@ base::Result<SitesByLatency> sites_by_latency(std::span<const base::Nanos> round
   found.sites.of = latencies.groups(gap->near);
   if (const auto apart = latencies.apart(found.sites.of, gap->near)) {
     const auto [a, b] = *apart;
-    return base::bad_input(fmt::format(
-        "round trips show no sites: {} and {} are {} apart, and both are near others "
-        "that are near each other (within {})",
-        host_names[a], host_names[b], text(latencies.between(a, b)), text(gap->near)));
+    return base::bad_input(
+        fmt::format("round trips show no sites: {} and {} are {} apart, and both are near others "
+                    "that are near each other (within {})",
+                    host_names[a], host_names[b], text(latencies.between(a, b)), text(gap->near)));
   }
   const std::uint32_t sites = *std::max_element(found.sites.of.begin(), found.sites.of.end()) + 1;
   for (std::uint32_t site = 0; site < sites; ++site) {

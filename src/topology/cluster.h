@@ -216,10 +216,11 @@ enum class Packing : std::uint8_t { kPerMessage, kShared };
 // One level of links in one direction, and what the exchange asks of its busiest link.
 struct LevelLimit {
   // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
-  // two directions; "trunks out" and "trunks in" around switches joined by more than one path.
+  // two directions; "host links up" and "host links down" of all links of a host that has several;
+  // "trunks out" and "trunks in" around switches joined by more than one path.
   std::string level;
   double seconds = 0;   // time the busiest directed link of this level needs
-  std::string busiest;  // its two node names: "leaf0 -> core"
+  std::string busiest;  // its two node names: "leaf0 -> core"; "h0 -> *" where it is several links
   double rate_mbit_s = 0;
   double bytes = 0;  // framed bytes that must cross it
 };

@@ -283,6 +283,9 @@ class Limits {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
     }
     const std::uint32_t first = cluster_.host_count(), nodes = adjacency_.node_count();
+    for (std::uint32_t host = 0; host < first; ++host) {
+      if (adjacency_[host].size() > 1) add_host(host);
+    }
     for (std::uint32_t node = first; node < nodes; ++node) {
       if (has_trunks(node)) add_cuts(node, 1);
     }
@@ -336,6 +339,25 @@ class Limits {
       add({height, 2}, level + " both ways", bytes.out + bytes.in, link.bidirectional_cap_mbit_s,
           low + " <-> " + high, least.seconds());
     }
+  }
+
+  // All links of a host that has several.
+  void add_host(std::uint32_t host) {
+    load_.clear();
+    const Crossing bytes = load_.grow(host);
+    double out = 0, in = 0;
+    LeastTime up, down;
+    for (const Edge& edge : adjacency_[host]) {
+      const Link& link = cluster_.links[edge.link];
+      out += rate_from(link, host);
+      in += rate_towards(link, host);
+      if (!times_) continue;
+      up.join(*times_, edge.link, host);
+      down.join(*times_, edge.link, edge.peer);
+    }
+    const std::string& name = cluster_.node_name(NodeId{host});
+    add({0, 0}, "host links up", bytes.out, out, name + " -> *", up.seconds());
+    add({0, 1}, "host links down", bytes.in, in, "* -> " + name, down.seconds());
   }
 
   bool has_trunks(std::uint32_t node) const {

@@ -125,7 +125,8 @@ Decision read(const toml::table& table, std::string& wrong) {
     if (of_way.has("predicted_us")) of_way.microseconds("predicted_us", way.predicted);
   }
   const Decision::Way* chosen = decision.chosen_way();
-  if (chosen == nullptr || chosen->time <= 0) reader.complain("chosen", "the key of a way that was tried");
+  if (chosen == nullptr || chosen->time <= 0)
+    reader.complain("chosen", "the key of a way that was tried");
   return decision;
 }
 

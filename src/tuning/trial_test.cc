@@ -227,6 +227,15 @@ TEST(Trial, AWrongDecisionOfAnEarlierJobCostsTwoCalls) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+TEST(Trial, AWrongDecisionAboutShortCallsCostsAFewMore) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.adopt(0, {2 * kMs, 9 * kMs});
+  calls(trial, 15, {10 * kMs, 4 * kMs});
+  EXPECT_EQ(trial.reopened(), 1u);
+  calls(trial, 10, {10 * kMs, 4 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+}
+
 TEST(Trial, ARightDecisionOfAnEarlierJobIsComparedOnceAndKept) {
   Trial trial({Transport::kUdp, Transport::kMpi});
   trial.adopt(0, {30 * kMs, 300 * kMs});

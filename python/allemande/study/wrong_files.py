@@ -199,8 +199,7 @@ class Lab:
         compared = compare(Request(self.cluster, sizes, candidates, effort, scale=self.scale))
         if compared.failed:
             raise Failed(
-                f"{self.cluster}, {self.library}: "
-                f"{'; '.join(compared.warnings) or 'not measured'}"
+                f"{self.cluster}, {self.library}: {'; '.join(compared.warnings) or 'not measured'}"
             )
         return compared
 

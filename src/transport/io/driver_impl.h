@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -63,6 +64,14 @@ struct Call {
   bool over = false;
 };
 
+// A thread that waits while another drives. Each is woken by itself: woken together, all but one
+// would find nothing to do.
+struct Waiter {
+  Call* call = nullptr;  // null: it waits for its turn alone
+  std::condition_variable wake{};
+  bool told = false;  // its exchange has something to tell
+};
+
 struct Driver::Impl {
   Impl(std::unique_ptr<Endpoint> taken, double times);
 
@@ -81,6 +90,9 @@ struct Driver::Impl {
   bool news_before_sleep(base::Nanos until);
   bool packets_come_soon() const;
   void await_turn(Lock& lock, Call& call);
+  void wait(Lock& lock, Waiter& waiter, const std::function<bool()>& over);
+  void hand_over();
+  void tell_waiters();
   bool receive();
   void note_deafness(base::Nanos at);
   void route(std::span<const std::byte> datagram);
@@ -136,8 +148,7 @@ struct Driver::Impl {
   pid_t owner;
 
   bool driving = false;
-  std::condition_variable turn_over;
-  int waiting = 0;
+  std::vector<Waiter*> waiters;  // for their turn, the one that came first in front
   Wake driver_wake;
 
   std::thread responder;

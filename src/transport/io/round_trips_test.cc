@@ -85,7 +85,8 @@ TEST(RoundTrips, HostsAnswerWithoutAProcess) {
     hosts.push_back(make_address(name, 4711).value());
   }
   const auto found = measure_round_trips(
-      hosts[1], hosts, 1, {.patience = base::kSecond, .limit = 20 * base::kSecond, .datagram_bytes = 512});
+      hosts[1], hosts, 1,
+      {.patience = base::kSecond, .limit = 20 * base::kSecond, .datagram_bytes = 512});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found.value()[1], 0);
   for (const std::size_t host : {0u, 2u}) {
