@@ -122,7 +122,6 @@ class Session {
   // session_decisions.cc
   void read_decisions();
   void tell_decisions();
-  std::uint32_t line_of(const tuning::Decision& decision) const;
   void store_decisions();
 
   job::MpiOps& mpi_;

@@ -346,18 +346,13 @@ class Limits {
     load_.clear();
     const Crossing bytes = load_.grow(host);
     double out = 0, in = 0;
-    LeastTime up, down;
     for (const Edge& edge : adjacency_[host]) {
-      const Link& link = cluster_.links[edge.link];
-      out += rate_from(link, host);
-      in += rate_towards(link, host);
-      if (!times_) continue;
-      up.join(*times_, edge.link, host);
-      down.join(*times_, edge.link, edge.peer);
+      out += rate_from(cluster_.links[edge.link], host);
+      in += rate_towards(cluster_.links[edge.link], host);
     }
     const std::string& name = cluster_.node_name(NodeId{host});
-    add({0, 0}, "host links up", bytes.out, out, name + " -> *", up.seconds());
-    add({0, 1}, "host links down", bytes.in, in, "* -> " + name, down.seconds());
+    add({0, 0}, "host links up", bytes.out, out, name + " -> *", 0);
+    add({0, 1}, "host links down", bytes.in, in, "* -> " + name, 0);
   }
 
   bool has_trunks(std::uint32_t node) const {

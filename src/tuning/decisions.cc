@@ -198,6 +198,15 @@ std::string why_chosen(const Trial& trial) {
   return text;
 }
 
+bool refutes_predictions(const Trial& trial) {
+  const std::size_t way = trial.chosen();
+  const base::Nanos predicted = trial.standings()[way].predicted;
+  if (!trial.has_decided() || predicted <= 0) return false;
+  if (trial.sightings(way) < TrialRules::kOneByOne) return false;
+  const double times = base::ratio(trial.time(way), predicted);
+  return times > TrialRules::kFarOff || times * TrialRules::kFarOff < 1;
+}
+
 bool same_subject(const Decision& a, const Decision& b) {
   return a.shape == b.shape && a.calls == b.calls && a.ranks == b.ranks && a.hosts == b.hosts &&
          a.least_bytes == b.least_bytes && !a.ways.empty() && !b.ways.empty() &&

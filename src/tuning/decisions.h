@@ -62,6 +62,8 @@ struct Decision {
 
 // Why the trial has chosen its way, for people.
 std::string why_chosen(const Trial& trial);
+// Whether the way chosen takes so much more or less than predicted that predictions must be wrong.
+bool refutes_predictions(const Trial& trial);
 
 // Whether both are about the same exchanges: then one replaces the other.
 bool same_subject(const Decision& a, const Decision& b);

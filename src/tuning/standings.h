@@ -101,9 +101,6 @@ class Standings {
   bool trusts() const { return calls_ < TrialRules::kTrusting && predictions_hold(); }
   // The only sighting in this trial took much longer than predicted.
   bool surprised() const;
-  // Several sightings of the way took so much more or less than predicted that no noise explains
-  // it.
-  bool far_off(std::size_t way) const;
 
  private:
   bool librarys_seen() const;

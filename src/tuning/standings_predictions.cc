@@ -59,13 +59,6 @@ bool Standings::surprised() const {
          ratio(least(), best.predicted) > Rules::kSurprise;
 }
 
-bool Standings::far_off(std::size_t way) const {
-  const Candidate& candidate = ways_[way];
-  if (candidate.seen.count() < Rules::kOneByOne || candidate.predicted <= 0) return false;
-  const double times = ratio(time(way), candidate.predicted);
-  return times > Rules::kFarOff || times * Rules::kFarOff < 1;
-}
-
 bool Standings::seems_late(std::size_t way) const {
   const Candidate& candidate = ways_[way];
   const std::size_t best = fastest();

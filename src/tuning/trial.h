@@ -93,8 +93,6 @@ class Trial {
   void keep_to_rates() { ways_.keep_to_rates(); }
   // A call has taken so much less than the limit that the limit must be wrong.
   bool refutes_limit() const { return ways_.refutes_limit(); }
-  // The way chosen takes so much more or less than predicted that predictions must be wrong.
-  bool refutes_predictions() const { return has_decided_ && ways_.far_off(chosen_); }
 
   // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);

@@ -170,7 +170,7 @@ void Driver::Impl::tell(Lock& lock) {
     if (!outbox.empty()) block(lock, limit, driver_wake, &read);
   }
   driving = false;
-  for (Waiter* waiter : waiters) waiter->wake.notify_one();
+  waiters.wake_all();
   end_call(now);
 }
 

@@ -10,8 +10,7 @@ void Driver::ask_routers(HopAsker& hops) {
   Lock lock(self.mutex);
   self.begin_call();
   while (self.driving) {
-    Waiter waiter;
-    self.wait(lock, waiter, [&self] { return !self.driving; });
+    self.waiters.wait(lock, nullptr, [&self] { return !self.driving; });
   }
   self.driving = true;
   const std::uint32_t listened = self.endpoint->listening();
@@ -24,7 +23,7 @@ void Driver::ask_routers(HopAsker& hops) {
   }
   if (!self.several_sockets) self.endpoint->listen(listened);
   self.driving = false;
-  self.hand_over();
+  self.waiters.hand_over();
   self.end_call(self.now);
 }
 

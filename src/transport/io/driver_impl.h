@@ -5,13 +5,13 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/waiters.h"
 #include "transport/io/driver.h"
 #include "transport/io/hops.h"
 #include "transport/io/looks.h"
@@ -23,8 +23,6 @@ namespace alm::io {
 // How often `progress` is called, and every peer checked.
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
-// How often a thread that waits for its turn to drive looks.
-constexpr std::chrono::milliseconds kTurnInterval{1};
 // Shorter waits would cost more time than they save.
 constexpr base::Nanos kGatherMin = 100 * base::kMicrosecond;
 // Shorter times in which nobody reads are normal.
@@ -64,14 +62,6 @@ struct Call {
   bool over = false;
 };
 
-// A thread that waits while another drives. Each is woken by itself: woken together, all but one
-// would find nothing to do.
-struct Waiter {
-  Call* call = nullptr;  // null: it waits for its turn alone
-  std::condition_variable wake{};
-  bool told = false;  // its exchange has something to tell
-};
-
 struct Driver::Impl {
   Impl(std::unique_ptr<Endpoint> taken, double times);
 
@@ -90,9 +80,6 @@ struct Driver::Impl {
   bool news_before_sleep(base::Nanos until);
   bool packets_come_soon() const;
   void await_turn(Lock& lock, Call& call);
-  void wait(Lock& lock, Waiter& waiter, const std::function<bool()>& over);
-  void hand_over();
-  void tell_waiters();
   bool receive();
   void note_deafness(base::Nanos at);
   void route(std::span<const std::byte> datagram);
@@ -148,7 +135,7 @@ struct Driver::Impl {
   pid_t owner;
 
   bool driving = false;
-  std::vector<Waiter*> waiters;  // for their turn, the one that came first in front
+  base::Waiters<Call> waiters;
   Wake driver_wake;
 
   std::thread responder;

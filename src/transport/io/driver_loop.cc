@@ -33,7 +33,7 @@ void Driver::Impl::serve(Lock& lock, Call& call) {
       driving = false;
     }
   }
-  hand_over();
+  if (!driving) waiters.hand_over();
   // Arrivals may come so fast that there is no wait between them.
   if (call.event && call.event->arrived && owes(call)) pay(lock, call);
 }
@@ -46,7 +46,7 @@ void Driver::Impl::pay(Lock& lock, Call& call) {
   const bool progress = call.progress && now >= call.next_progress;
   const base::Nanos begin = now;
   const std::vector<std::string> warnings = std::exchange(call.warnings, {});
-  hand_over();
+  if (!driving) waiters.hand_over();
   lock.unlock();
   if (progress) call.progress();
   for (const std::string& text : warnings) {
@@ -72,7 +72,7 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
     if (more) continue;
     base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
     if (call.progress) until = std::min(until, call.next_progress);
-    if (outbox.empty() && waiters.empty() && news_before_sleep(until)) {
+    if (outbox.empty() && !waiters.any() && news_before_sleep(until)) {
       read = false;
       continue;
     }
@@ -108,36 +108,9 @@ bool Driver::Impl::packets_come_soon() const {
 void Driver::Impl::await_turn(Lock& lock, Call& call) {
   // It may sleep without knowing what we have to send.
   if (wants_attention(call)) driver_wake.kick();
-  Waiter waiter{&call};
-  wait(lock, waiter, [&] { return !driving || find_event(call); });
+  waiters.wait(lock, &call, [&] { return !driving || find_event(call); });
   now = monotonic_now();
   update(call);
-}
-
-void Driver::Impl::wait(Lock& lock, Waiter& waiter, const std::function<bool()>& over) {
-  waiters.push_back(&waiter);
-  waiter.wake.wait_for(lock, kTurnInterval, [&] {
-    ++counters.waiter_looks;
-    return over();
-  });
-  std::erase(waiters, &waiter);
-}
-
-// Nobody drives: one that waits is to.
-void Driver::Impl::hand_over() {
-  if (driving) return;
-  const auto next = std::find_if(waiters.begin(), waiters.end(),
-                                 [](const Waiter* waiter) { return !waiter->told; });
-  if (next != waiters.end()) (*next)->wake.notify_one();
-}
-
-// Wakes those whose exchange has something to tell.
-void Driver::Impl::tell_waiters() {
-  for (Waiter* waiter : waiters) {
-    if (waiter->told || waiter->call == nullptr || !find_event(*waiter->call)) continue;
-    waiter->told = true;
-    waiter->wake.notify_one();
-  }
 }
 
 bool Driver::Impl::receive() {
@@ -202,7 +175,7 @@ void Driver::Impl::finish_complete() {
     endpoint->exchanged(entry->to_come, now - entry->begun);
     other = true;
   }
-  if (other) tell_waiters();
+  if (other) waiters.tell([this](Call& call) { return find_event(call); });
 }
 
 base::Nanos Driver::Impl::earliest_deadline() const {
