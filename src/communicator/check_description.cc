@@ -138,7 +138,7 @@ class Check {
       if (one.cuts_alone > 0 && (least == 0 || one.window_least < least)) least = one.window_least;
     }
     const auto tuning = plan::tune(*job_.cluster, hosts_);
-    const topology::Link* link = topology::find_link(*job_.cluster, tuning.contended_port);
+    const topology::Link* link = job::find_link(*job_.cluster, tuning.contended_port);
     if (cuts < kCutsMin || link == nullptr || tuning.window_packets_max == 0) return;
     const bool up = tuning.contended_port.starts_with(job_.cluster->node_name(link->from) + " ");
     warn(

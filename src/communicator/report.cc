@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "job/host_links.h"
+
 namespace alm::communicator {
 namespace {
 
 // "h0 -> leaf0 of 10 Mbit/s in line 17"
 std::string link_text(const topology::Cluster& cluster, const topology::LevelLimit& limit) {
   const std::string text = fmt::format("{} of {} Mbit/s", limit.busiest, limit.rate_mbit_s);
-  const topology::Link* link = topology::find_link(cluster, limit.busiest);
+  const topology::Link* link = job::find_link(cluster, limit.busiest);
   if (link == nullptr || link->lines.rate == 0) return text;
   return fmt::format("{} in line {}", text, link->lines.rate);
 }

@@ -33,6 +33,16 @@ LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::siz
   return claim;
 }
 
+const topology::Link* find_link(const topology::Cluster& cluster, std::string_view port) {
+  const auto names = [&](const topology::Link& link) {
+    const std::string& from = cluster.node_name(link.from);
+    const std::string& to = cluster.node_name(link.to);
+    return port == from + " -> " + to || port == to + " -> " + from;
+  };
+  const auto found = std::find_if(cluster.links.begin(), cluster.links.end(), names);
+  return found == cluster.links.end() ? nullptr : &*found;
+}
+
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link) {
   if (link == 0) return {host.address, host.interface};
   return link <= host.further.size() ? host.further[link - 1] : topology::Host::Nic{};

@@ -4,16 +4,6 @@
 
 namespace alm::topology {
 
-const Link* find_link(const Cluster& cluster, std::string_view port) {
-  const auto names = [&](const Link& link) {
-    const std::string& from = cluster.node_name(link.from);
-    const std::string& to = cluster.node_name(link.to);
-    return port == from + " -> " + to || port == to + " -> " + from;
-  };
-  const auto found = std::find_if(cluster.links.begin(), cluster.links.end(), names);
-  return found == cluster.links.end() ? nullptr : &*found;
-}
-
 std::optional<base::HostId> Cluster::find_host(std::string_view host_name) const {
   const auto it = std::find_if(hosts.begin(), hosts.end(),
                                [&](const Host& host) { return host.name == host_name; });

@@ -102,9 +102,6 @@ struct Cluster {
   const std::string& node_name(NodeId node) const;
 };
 
-// The link of a port, "leaf0 -> core", as limits and tunings name it; null: there is none.
-const Link* find_link(const Cluster& cluster, std::string_view port);
-
 constexpr std::size_t kClusterFileBytesMax = 32u << 20;
 
 // Errors are kBadInput and read "FILE:LINE: key `x`: what is wrong; expected ...".
