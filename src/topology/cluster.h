@@ -65,8 +65,7 @@ struct Link {
   // Of the cluster file, for messages; where a key is missing, that of the table. 0: of no file.
   struct Lines {
     std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
-  };
-  Lines lines;
+  } lines;
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
@@ -212,9 +211,9 @@ enum class Packing : std::uint8_t { kPerMessage, kShared };
 
 // One level of links in one direction, and what the exchange asks of its busiest link.
 struct LevelLimit {
-  // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
-  // two directions; "host links up" and "host links down" of all links of a host that has several;
-  // "trunks out" and "trunks in" around switches joined by more than one path.
+  // "host link up", "leaf uplink down", "level 2 uplink up", ..; "both ways" where a cap joins
+  // both; "host links up" of all links of a host; "trunks out" around switches joined by several
+  // paths.
   std::string level;
   double seconds = 0;   // time the busiest directed link of this level needs
   std::string busiest;  // its two node names: "leaf0 -> core"; "h0 -> *" where it is several links

@@ -281,11 +281,9 @@ class Limits {
     if (times_) find_trunk_time();
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
+      if (cluster_.is_host(NodeId{node}) && adjacency_[node].size() > 1) add_host(node);
     }
     const std::uint32_t first = cluster_.host_count(), nodes = adjacency_.node_count();
-    for (std::uint32_t host = 0; host < first; ++host) {
-      if (adjacency_[host].size() > 1) add_host(host);
-    }
     for (std::uint32_t node = first; node < nodes; ++node) {
       if (has_trunks(node)) add_cuts(node, 1);
     }
