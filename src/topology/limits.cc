@@ -281,7 +281,7 @@ class Limits {
     if (times_) find_trunk_time();
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
-      if (cluster_.is_host(NodeId{node}) && adjacency_[node].size() > 1) add_host(node);
+      if (cluster_.is_host(NodeId{node}) && adjacency_[node].size() > 1) add_host_links(node);
     }
     const std::uint32_t first = cluster_.host_count(), nodes = adjacency_.node_count();
     for (std::uint32_t node = first; node < nodes; ++node) {
@@ -339,8 +339,7 @@ class Limits {
     }
   }
 
-  // All links of a host that has several.
-  void add_host(std::uint32_t host) {
+  void add_host_links(std::uint32_t host) {
     load_.clear();
     const Crossing bytes = load_.grow(host);
     double out = 0, in = 0;
