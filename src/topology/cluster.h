@@ -48,6 +48,9 @@ struct NodeId {
 
 constexpr std::uint32_t kQueueDefaultPackets = 1000;  // where a file says nothing else
 
+struct LinkLines {  // for messages: where the keys stand
+  std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
+};
 // "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
 struct Link {
   NodeId from;
@@ -62,10 +65,7 @@ struct Link {
   // The switch marks a packet that finds so many in the queue of this link, where senders know ECN
   // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
-  // Of the cluster file, for messages; where a key is missing, that of the table. 0: of no file.
-  struct Lines {
-    std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
-  } lines;
+  LinkLines lines{};  // of the cluster file; 0: of no file
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
