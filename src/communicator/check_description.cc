@@ -22,7 +22,7 @@ constexpr std::uint32_t kAskedMax = 15;
 constexpr std::uint32_t kNextAsked = 7;  // of them the hosts that come next, for leaves
 // Long enough to show each switch on the way, short enough to come back whole (RFC 1812, 4.3.2.3).
 constexpr std::uint32_t kDatagramBytes = 512;
-constexpr base::Nanos kPatience = 100 * base::kMillisecond;
+constexpr base::Nanos kPatience = 200 * base::kMillisecond;
 constexpr base::Nanos kLimit = 500 * base::kMillisecond;
 // Windows are cut at a queue that holds less than the file says; a pause of a host may do it once.
 constexpr std::uint64_t kCutsMin = 3;

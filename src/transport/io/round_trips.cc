@@ -115,15 +115,14 @@ void set_port(Address& address, std::uint16_t port) {
 }  // namespace
 
 Echoes::Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, const Manner& manner)
-    : self_(self),
-      manner_(manner),
-      end_(now + manner.limit),
-      silent_(manner.ends_in_silence ? now + manner.patience : end_),
-      least_(hosts, 0) {}
+    : self_(self), manner_(manner), end_(now + manner.limit), least_(hosts, 0) {}
 
 std::optional<Echoes::Question> Echoes::next(base::Nanos now) {
-  while (!asked_.empty() && asked_.front().until <= now) asked_.erase(asked_.begin());
-  if (next_ == all() || asked_.size() >= manner_.under_way) return std::nullopt;
+  while (!asked_.empty() && asked_.front().until <= now) {
+    asked_.erase(asked_.begin());
+    if (manner_.ends_in_silence) end_ = std::min(end_, now);
+  }
+  if (now >= end_ || next_ == all() || asked_.size() >= manner_.under_way) return std::nullopt;
   const std::uint64_t others = least_.size() - 1;
   // Neighbours ask different hosts first.
   const auto host = static_cast<std::uint32_t>((self_ + 1 + next_ % others) % least_.size());
@@ -134,7 +133,6 @@ std::optional<Echoes::Question> Echoes::next(base::Nanos now) {
 }
 
 void Echoes::answered(Question question, base::Nanos round_trip) {
-  heard_ = true;
   base::Nanos& least = least_[question.host];
   if (least == 0 || round_trip < least) least = round_trip;
   std::erase_if(asked_, [&](const Asked& asked) { return asked.question == question; });

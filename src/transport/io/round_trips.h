@@ -25,7 +25,7 @@ class Echoes {
     base::Nanos patience = 0;    // how long to wait for an answer
     base::Nanos limit = 0;       // all questions end after that
     std::size_t under_way = 32;  // at once
-    // Ends when one patience has passed and nobody has answered.
+    // Ends when one question is not answered: kernels answer a few at a time, or none.
     bool ends_in_silence = false;
     std::uint32_t datagram_bytes = 64;
   };
@@ -40,9 +40,7 @@ class Echoes {
   // The question to ask now; nothing: wait until deadline().
   std::optional<Question> next(base::Nanos now);
   void answered(Question question, base::Nanos round_trip);
-  bool done(base::Nanos now) const {
-    return now >= end_ || (!heard_ && now >= silent_) || (asked_.empty() && next_ == all());
-  }
+  bool done(base::Nanos now) const { return now >= end_ || (asked_.empty() && next_ == all()); }
   base::Nanos deadline() const;
   // [host] the shortest round trip; 0: no answer.
   const std::vector<base::Nanos>& least() const { return least_; }
@@ -56,8 +54,7 @@ class Echoes {
 
   std::uint32_t self_;
   Manner manner_;
-  base::Nanos end_, silent_;
-  bool heard_ = false;
+  base::Nanos end_;
   std::uint64_t next_ = 0;    // the number of the next question; every host once, then again
   std::vector<Asked> asked_;  // in the order of `until`
   std::vector<base::Nanos> least_;

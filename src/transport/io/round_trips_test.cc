@@ -64,18 +64,17 @@ TEST(Echoes, AllIsOverAfterAWhile) {
   EXPECT_TRUE(echoes.done(5 + kManner.limit));
 }
 
-TEST(Echoes, WhereNobodyAnswersItIsOverAfterOnePatience) {
+TEST(Echoes, TheFirstThatIsNotAnsweredMayEndIt) {
   Echoes::Manner manner = kManner;
   manner.ends_in_silence = true;
   manner.under_way = 1;
-  Echoes silent(5, 0, 0, manner);
-  EXPECT_TRUE(silent.next(0));
-  EXPECT_FALSE(silent.next(0));
-  EXPECT_FALSE(silent.done(99));
-  EXPECT_TRUE(silent.done(100));
-  Echoes heard(5, 0, 0, manner);
-  heard.answered(*heard.next(0), 30);
-  EXPECT_FALSE(heard.done(100));
+  Echoes echoes(5, 0, 0, manner);
+  echoes.answered(*echoes.next(0), 30);
+  EXPECT_TRUE(echoes.next(30));
+  EXPECT_FALSE(echoes.next(129));
+  EXPECT_FALSE(echoes.done(129));
+  EXPECT_FALSE(echoes.next(130));
+  EXPECT_TRUE(echoes.done(130));
 }
 
 // Over loopback, where the kernel refuses what is sent to a port without a listener.
