@@ -152,7 +152,8 @@ base::Nanos BringUp::idle_round_trip() {
   }
   const auto patience = base::slowed(kIdlePatience, job_.options.time_scale);
   if (asked.size() == 1) return 0;
-  auto times = io::measure_round_trips(asked.front(), asked, 0, patience);
+  auto times = io::measure_round_trips(asked.front(), asked, 0,
+                                       {.patience = patience, .limit = kPatiences * patience});
   base::Nanos found = 0;
   if (times) {
     std::erase(times.value(), 0);
