@@ -19,7 +19,8 @@ namespace {
 constexpr double kLeafGap = 1.04;
 // A round trip is too short, and surely too long, for the latencies of its way.
 constexpr double kTooShort = 0.8, kTooLong = 3;
-constexpr base::Nanos kLongerLeast = base::kMillisecond;  // what a busy host adds
+constexpr base::Nanos kShorterLeast = 100 * base::kMicrosecond;  // a switch may forward early
+constexpr base::Nanos kLongerLeast = base::kMillisecond;         // what a busy host adds
 
 std::string milliseconds_text(base::Nanos time) {
   return fmt::format("{:.3g} ms", static_cast<double>(time) / base::kMillisecond);
@@ -240,7 +241,7 @@ std::vector<FileRemark> latency_remarks(const topology::Cluster& cluster,
   std::map<std::uint32_t, FileRemark> by_line;
   for (const auto& [link, way] : shortest) {
     const double ratio = base::ratio(way.took, way.there_and_back);
-    const bool high = ratio < kTooShort;
+    const bool high = ratio < kTooShort && way.there_and_back - way.took > kShorterLeast;
     const base::Nanos late = lateness(cluster, hosts, table, way.there_and_back);
     const bool low = base::ratio(way.took, way.there_and_back + late) > kTooLong &&
                      way.took - way.there_and_back > kLongerLeast;
