@@ -15,7 +15,7 @@ std::uint32_t settled(base::Nanos each, base::Nanos trip, base::Nanos idle, base
   Pipe pipe(kPipeLeast, idle);
   std::uint32_t window = kPipeLeast;
   base::Nanos now = 0;
-  pipe.begin(kPipeCycle);
+  pipe.begin(0, kPipeCycle);
   for (int i = 0; i < packets; ++i) {
     now += std::max(each, trip / window);
     if (const auto holds = pipe.sent(now, window, seen)) window = std::max(window, *holds);
@@ -23,11 +23,11 @@ std::uint32_t settled(base::Nanos each, base::Nanos trip, base::Nanos idle, base
   return window;
 }
 
-TEST(Pipe, AWayWithoutLatencyNeedsNoMoreThanTheLeast) {
+TEST(Pipe, ANetworkWithoutLatencyNeedsNoMoreThanTheLeast) {
   EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 60 * kMicro, 0), kPipeLeast + 1);
 }
 
-TEST(Pipe, ALongWayIsFilledTwice) {
+TEST(Pipe, ALongDistanceIsFilledTwice) {
   // 100 Gbit/s and 100 us: 417 packets one way.
   const std::uint32_t window = settled(120, 50 * kMicro, 100 * kMicro, 0);
   EXPECT_GE(window, 834u);
@@ -41,18 +41,33 @@ TEST(Pipe, FollowsWithinAFewWindows) {
 
 TEST(Pipe, WithoutTheIdleRoundTripHalfOfWhatExchangesSeeCounts) {
   EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 2400 * kMicro), kPipeLeast + 10);
-  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast) << "nothing is known of the way";
+  EXPECT_EQ(settled(120 * kMicro, 100 * kMicro, 0, 0), kPipeLeast) << "nothing is known of the distance";
 }
 
 // 31 packets leave at once: nothing of the links is in them.
 TEST(Pipe, TheFirstPacketsOfAnExchangeSayNothing) {
   Pipe pipe(kPipeLeast, 60 * kMicro);
   for (int exchange = 0; exchange < 100; ++exchange) {
-    pipe.begin(kPipeCycle);
+    pipe.begin(exchange * base::kSecond, kPipeCycle);
     for (std::uint64_t i = 0; i < kPipeCycle; ++i) {
       EXPECT_FALSE(pipe.sent(exchange * base::kSecond, kPipeLeast, 0));
     }
   }
+}
+
+// 72 packets by windows of 40, 40 us apart: two trips, although no span is measured.
+TEST(Pipe, ShortExchangesAreMeasuredAsAWhole) {
+  Pipe pipe(kPipeLeast, 80 * kMicro);
+  pipe.begin(0, 24);
+  for (int i = 0; i < 72; ++i) EXPECT_FALSE(pipe.sent(i < 40 ? 0 : 40 * kMicro, 40, 0));
+  EXPECT_EQ(pipe.end(80 * kMicro, 0), kPipeLeast + 73);
+}
+
+TEST(Pipe, AnExchangeThatFitsTheWindowSaysNothing) {
+  Pipe pipe(kPipeLeast, 80 * kMicro);
+  pipe.begin(0, 24);
+  for (int i = 0; i < 40; ++i) EXPECT_FALSE(pipe.sent(0, 40, 0));
+  EXPECT_FALSE(pipe.end(40 * kMicro, 0));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ constexpr std::uint32_t kAskedMax = 15;
 constexpr std::uint32_t kNextAsked = 7;  // of them the hosts that come next, for leaves
 // Long enough to show each switch on the way, short enough to come back whole (RFC 1812, 4.3.2.3).
 constexpr std::uint32_t kDatagramBytes = 512;
-constexpr base::Nanos kPatience = 200 * base::kMillisecond;
-constexpr base::Nanos kLimit = 500 * base::kMillisecond;
+constexpr base::Nanos kAnswerWithin = 200 * base::kMillisecond;
+constexpr base::Nanos kAskingMax = 500 * base::kMillisecond;
 // Windows are cut at a queue that holds less than the file says; a pause of a host may do it once.
 constexpr std::uint64_t kCutsMin = 3;
 
@@ -110,8 +110,8 @@ class Check {
       std::vector<io::Address> to{addresses_[self]};
       for (const std::uint32_t host : asked_by(self, hosts)) to.push_back(addresses_[host]);
       const auto times = io::measure_round_trips(local_, to, 0,
-                                                 {.patience = slowed(kPatience),
-                                                  .limit = slowed(kLimit),
+                                                 {.patience = slowed(kAnswerWithin),
+                                                  .limit = slowed(kAskingMax),
                                                   .under_way = 1,
                                                   .ends_in_silence = true,
                                                   .datagram_bytes = kDatagramBytes});

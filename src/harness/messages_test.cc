@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "harness/simulation.h"
 #include "harness/simulation_test_run.h"
 
@@ -82,6 +84,24 @@ TEST(Messages, StagesFollowOneAnotherTogether) {
   ASSERT_EQ(result.exchange_time.size(), 4u);
   EXPECT_GT(result.exchange_time[1], result.exchange_time[0]);
   EXPECT_GT(result.exchange_time[3], result.exchange_time[2]);
+}
+
+// In each of four stages another pair of hosts has something to send.
+TEST(Messages, StagesWithoutABarrierOverlap) {
+  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 0);
+  wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
+    const std::uint32_t sender = 2 * stage;
+    return from == sender && to == sender + 1 ? 10 * kChunk : 0;
+  };
+  wanted.stages = 4;
+  wanted.exchanges = 4;
+  const auto total = [&](bool together) {
+    wanted.together = together;
+    const auto times = run(wanted).exchange_time;
+    return std::accumulate(times.begin(), times.end(), sim::Picos{0});
+  };
+  EXPECT_GT(total(true), 3 * total(false));
 }
 
 // Everybody's first block is for rank 0: the network is full of what one port must carry.

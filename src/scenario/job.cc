@@ -28,10 +28,11 @@ namespace {
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
 // As a job does without a cluster file (job/settings.h).
-transport::Config undescribed(transport::Config config, const Scenario& scenario,
-                              const Cluster& cluster) {
+transport::Config undescribed(transport::Config config, base::Nanos packet_time,
+                              const Scenario& scenario, const Cluster& cluster) {
   const Options& asked = scenario.asked;
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
+  config.packet_time = packet_time;  // interfaces tell their speed
   config.idle_round_trip =
       std::llround(2 * topology::latency_seconds(cluster, scenario.hosts) * base::kSecond);
   return config;
@@ -41,13 +42,12 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  if (!scenario.asked.described) return undescribed(config, scenario, cluster);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
-  config.packet_time =
+  const auto packet_time =
       std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
-  const auto packet_time = config.packet_time;
+  if (!scenario.asked.described) return undescribed(config, packet_time, scenario, cluster);
   execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
   config.packet_time = packet_time;  // of the datagrams asked for, rounded to the nearest
   if (scenario.asked.algorithm.algorithm == plan::Algorithm::kDirect)
@@ -238,7 +238,7 @@ harness::SimRequest Job::request() const {
     };
     out.stages = static_cast<std::uint32_t>(scenario.stages.size());
     out.exchanges *= out.stages;
-    out.together = true;
+    out.together = scenario.asked.steps_together;
   }
   out.overhead_bytes = topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   out.network = scenario.network;

@@ -91,6 +91,11 @@ TEST(Scenario, OptionsThatContradictEachOtherAreRefused) {
                 o.steps = {{{{0, 0, 1}}}};
               }),
               HasSubstr("step 0 has no [from, to, bytes] of two of 8 ranks"));
+  EXPECT_THAT(with([](Options& o) {
+                o.steps = {{{{0, 1, 1}}}};
+                o.steps_together = false;
+              }),
+              HasSubstr("needs `steps` (or a pattern) and transport=messages"));
   EXPECT_THAT(with([](Options& o) { o.lmc = 2; }), HasSubstr("are of routing=lid"));
   EXPECT_THAT(with([](Options& o) { o.routing = routing::Rule::kGiven; }),
               HasSubstr("`routes` and routing=given belong together"));

@@ -79,6 +79,12 @@ base::Status set_matrix(Scenario& out) {
 
 // [[from, to, bytes], ..] for each stage.
 base::Status set_stages(Scenario& out) {
+  // Our engines keep what comes for the next exchange and no more; messages wait in any number.
+  if (!out.asked.steps_together && (!out.asked.steps || out.asked.transport != "messages")) {
+    return base::bad_input(
+        "options: steps_together=false lets ranks run ahead of each other, which needs `steps` (or "
+        "a pattern) and transport=messages");
+  }
   if (!out.asked.steps) return {};
   if (!out.complete()) {
     return base::bad_input("options: `steps`, `matrix` and `pairs` say who sends; give one");

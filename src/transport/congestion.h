@@ -29,17 +29,19 @@ class Congestion {
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
   // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
   // known.
-  void begin(std::uint32_t window, std::uint64_t cycle, base::Nanos alone) {
+  void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone) {
     sends_.clear();
     lossy_ = false;
     yield_.begin(window, cycle);
     crowd_.begin(alone, cycle);
-    pipe_.begin(cycle);
+    pipe_.begin(now, cycle);
   }
   // It has sent everything.
-  void end(base::Nanos now) {
+  void end(base::Nanos now, base::Nanos round_trip) {
     was_lossy_ = lossy_;
     measure(now, false);
+    if (!seeks_) return;
+    if (const auto needs = pipe_.end(now, round_trip)) yield_.needs(*needs);
   }
   void forget() { yield_.forget(); }
 
@@ -49,7 +51,7 @@ class Congestion {
     yield_.sent();
     crowd_.sent();
     if (!seeks_) return;
-    if (const auto holds = pipe_.sent(now, window(), round_trip)) yield_.needs(*holds);
+    if (const auto needs = pipe_.sent(now, window(), round_trip)) yield_.needs(*needs);
   }
   // The exchange resends a packet, or has seen a hole.
   void saw_loss() { lossy_ = true; }

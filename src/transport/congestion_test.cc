@@ -18,7 +18,7 @@ class CongestionTest : public testing::Test {
     config.latency = 4 * kAlone;
     config.yields = yields;
     Congestion made(config);
-    made.begin(kWindow, kCycle, kAlone);
+    made.begin(0, kWindow, kCycle, kAlone);
     return made;
   }
   void send(Congestion& congestion, int packets, base::Nanos spacing) {
@@ -57,10 +57,10 @@ TEST_F(CongestionTest, KnowsWhetherThisExchangeAndTheOneBeforeLost) {
   Congestion congestion = make();
   send(congestion, 1000, kAlone);
   congestion.saw_loss();
-  congestion.end(now_);
+  congestion.end(now_, 0);
   EXPECT_TRUE(congestion.lossy());
   EXPECT_TRUE(congestion.loses_alone()) << "it had its full speed";
-  congestion.begin(kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, kAlone);
   EXPECT_FALSE(congestion.lossy());
   EXPECT_TRUE(congestion.was_lossy());
 }
@@ -70,10 +70,10 @@ TEST_F(CongestionTest, AWindowThatYieldsStaysForTheNextExchange) {
   send(congestion, 1000, 2 * kAlone);
   congestion.lost(now_, true);
   congestion.lost(now_, true);
-  congestion.begin(kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, kAlone);
   EXPECT_EQ(congestion.window(), kWindow / 2);
   congestion.forget();
-  congestion.begin(kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, kAlone);
   EXPECT_EQ(congestion.window(), kWindow);
 }
 

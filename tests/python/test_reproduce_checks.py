@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import json
@@ -10,45 +9,20 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.python.changed_constants import CHEAP, SLOW, changed_one
 
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
-from allemande.reproduce.checks import Verdict, check_rows, points_of, read_parameters
+from allemande.reproduce.checks import (
+    Verdict,
+    check_rows,
+    points_of,
+    read_causes,
+    read_parameters,
+)
 from allemande.reproduce.experiment import Experiment, Row
 from allemande.reproduce.kinds import run
-
-# A constant of an experiment that, changed, makes a check fail: where it stands, and to what.
-CHEAP = {
-    "000-fig-3-4": ("options.permutation", "edge-colouring"),
-    "000-fig-6": ("curve.0.options.modules.0.per_packet_ns", 16000),
-    "000-fig-6-probed": ("network.0.options.modules.0.per_packet_ns", 16000),
-    "000-table-1": ("value.0.what", "uplink"),
-    "001-fig-10": ("design.2.published", 5),
-    "001-fig-3": ("pairs", "distance:4"),
-    "001-fig-5": ("options.overheads_ns.g", 24000),
-    "001-fig-6": ("pairs", "distance:4"),
-    "001-fig-7": ("options.overheads_ns.g", 40000),
-    "001-fig-8": ("cluster", "myrinet:9"),
-    "001-table-1": ("measure", "bisection"),
-    "002-fig-5.2": ("options.piggyback_acks", False),
-    "002-table-5.2": ("network.0.options.overheads_ns.o_s", 25000),
-    "003-fig-7": ("algorithm", "local-group"),
-    "003-fig-9": ("sites", [10, 30]),
-    "dctcp-all-to-all": ("size", 250),
-}
-# The same of what takes longer.
-SLOW = {
-    "000-fig-5": ("curve.0.algorithm", "direct"),
-    "000-fig-7": ("curve.0.window_packets", 1),
-    "001-fig-9": ("options.overheads_ns.g", 40000),
-    "002-fig-5.3": ("options.overheads_ns.g", 140000),
-    "002-fig-5.3-acks": ("options.piggyback_acks", False),
-    "002-fig-5.5": ("options.overheads_ns.g", 10000),
-    "002-fig-5.7": ("curve.0.cluster", "../clusters/ibm-416.toml"),
-    "002-fig-5.8": ("options.overheads_ns.g", 140000),
-    "004-fig-4-5": ("curve.1.options.lmc", 0),
-}
 
 
 def kept_rows(experiment: Experiment) -> list[Row]:
@@ -65,17 +39,6 @@ def kept_rows(experiment: Experiment) -> list[Row]:
     lines = [line for line in table.partition("<!-- end -->")[0].splitlines() if line[:1] == "|"]
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
     return [Row(experiment.figure, one[0], number(one[1]), number(one[2])) for one in cells]
-
-
-def changed(experiment: Experiment, where: str, value: Any) -> Experiment:
-    data = copy.deepcopy(experiment.data)
-    *way, last = [int(part) if part.isdigit() else part for part in where.split(".")]
-    inner: Any = data
-    for part in way:
-        inner = inner[part]
-    assert not isinstance(inner, dict) or inner.get(last) != value
-    inner[last] = value
-    return replace(experiment, data=data)
 
 
 def verdict_of(experiment: Experiment) -> Verdict:
@@ -102,14 +65,14 @@ def test_every_published_number_is_checked(name: str) -> None:
 def test_a_changed_constant_fails(name: str) -> None:
     experiment = experiments.load(name)
     assert not verdict_of(experiment).failed
-    other = changed(experiment, *CHEAP[name])
+    other = changed_one(experiment, *CHEAP[name])
     assert verdict_of(other).failed
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_a_changed_constant_of_a_longer_experiment_fails(name: str) -> None:
-    assert verdict_of(changed(experiments.load(name), *SLOW[name])).failed
+    assert verdict_of(changed_one(experiments.load(name), *SLOW[name])).failed
 
 
 def test_every_parameter_is_of_an_experiment_and_says_what_it_is() -> None:
@@ -119,10 +82,51 @@ def test_every_parameter_is_of_an_experiment_and_says_what_it_is() -> None:
     known = read_parameters()
     assert set(known) == used
     figures = {experiments.load(name).figure for name in experiments.names()}
+    assert len(known) <= 8
     for name, parameter in known.items():
         assert set(parameter) <= {"value", "figure", "meaning"}, name
         assert {"value", "meaning"} <= set(parameter), name
         assert parameter.get("figure", min(figures)) in figures, name
+
+
+def test_every_cause_explains_a_miss_and_is_shown_by_checks_that_hold() -> None:
+    missed = {
+        check["missed"]
+        for name in experiments.names()
+        for check in experiments.load(name).data["check"]
+        if "missed" in check
+    }
+    causes = read_causes()
+    assert missed == set(causes)
+    assert len(causes) <= 5
+    for name, cause in causes.items():
+        assert set(cause) == {"meaning", "shown"}, name
+        assert cause["shown"], name
+        for shown, point in cause["shown"]:
+            experiment = experiments.load(shown)
+            checks = [one for one in experiment.data["check"] if point in points_of(one)]
+            assert checks, (name, shown, point)
+            assert all("missed" not in one for one in checks), (name, shown, point)
+
+
+def test_a_control_shows_its_cause() -> None:
+    controls = {
+        name: experiments.load(name).data["control"]
+        for name in experiments.names()
+        if "control" in experiments.load(name).data
+    }
+    assert controls
+    for name, cause in controls.items():
+        assert name in {shown for shown, _ in read_causes()[cause]["shown"]}, name
+
+
+def test_what_refutes_the_paper_is_not_as_published() -> None:
+    check = {"point": "a", "within": [4, 4], "refuted": "a block is left behind"}
+    verdict = judged(check, ("a", 3.0, 4.0))
+    assert not verdict.failed
+    assert not verdict.order_holds
+    assert len(verdict.refuted) == 1
+    assert judged(check, ("a", 3.0, 3.0)).failed
 
 
 def judged(check: dict[str, Any], *rows: tuple[str, float | None, float | None]) -> Verdict:
@@ -152,7 +156,7 @@ def test_a_check_holds_or_not(check: dict[str, Any], rows: Any, holds: bool) -> 
     plain = judged(check, *rows)
     assert plain.order_holds is holds
     assert bool(plain.failed) is not holds
-    known = judged({**check, "missed": "cause"}, *rows)
+    known = judged({**check, "missed": "hosts-of-then"}, *rows)
     assert bool(known.failed) is holds  # what is met is not to be called missed
     assert len(known.missed) == 1
 
@@ -164,6 +168,7 @@ def test_a_check_holds_or_not(check: dict[str, Any], rows: Any, holds: bool) -> 
         ({"point": "a", "within": [0, 1], "off": 0.1}, "expected point and one of"),
         ({"point": "a", "of": 0.1}, "expected point and one of"),
         ({"point": "a", "off": 0.1}, "no published value"),
+        ({"point": "a", "within": [0, 1], "missed": "because"}, "'because' is no cause"),
     ],
 )
 def test_a_check_of_what_there_is_not_is_refused(check: dict[str, Any], message: str) -> None:
@@ -192,7 +197,7 @@ def test_what_fails_ends_with_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     loaded = experiments.load("000-table-1")
-    other = changed(loaded, "value.0.published", 50)
+    other = changed_one(loaded, "value.0.published", 50)
     monkeypatch.setattr(experiments, "load", lambda name: other)
     assert main(["reproduce", "000-table-1", "--check"]) == 1
     printed = capsys.readouterr()

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from allemande.csv_text import csv_text
 from allemande.quantities import MISSING
-from allemande.reproduce.checks import Verdict, read_parameters
+from allemande.reproduce.checks import Verdict, read_causes, read_parameters
 
 COLUMNS = ("id", "points", "free", "median_off", "worst_off", "order_holds")
 
@@ -45,7 +45,8 @@ def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
         line = verdict.as_json()
         table.add_row(
             verdict.experiment.name,
-            verdict.experiment.figure,
+            verdict.experiment.figure
+            + (" (control)" if "control" in verdict.experiment.data else ""),
             ", ".join(verdict.free) or MISSING,
             str(line["points"]),
             _off(line["median_off"]),
@@ -57,10 +58,22 @@ def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
+    missed: dict[str, list[str]] = {}  # by cause
     for verdict in verdicts:
         for finding in verdict.missed:
             if finding.as_expected:
-                say(f"not met: {verdict.experiment.name}: {finding.text}: {finding.missed}")
+                text = f"{verdict.experiment.name}: {finding.text}"
+                missed.setdefault(str(finding.missed), []).append(text)
+    say(f"not met: {sum(map(len, missed.values()))}, causes: {len(missed)}")
+    causes = read_causes()
+    for cause, texts in missed.items():
+        shown = ", ".join(dict.fromkeys(experiment for experiment, _ in causes[cause]["shown"]))
+        say(f"  {cause}: {causes[cause]['meaning']} (shown by {shown})")
+        for text in texts:
+            say(f"    {text}")
+    for verdict in verdicts:
+        for finding in verdict.refuted:
+            say(f"refuted: {verdict.experiment.name}: {finding.text}: {finding.refuted}")
     for verdict in verdicts:
         for finding in verdict.failed:
             say(f"FAILED: {verdict.experiment.name}: {finding.text}{_but(finding.missed)}")

@@ -6,10 +6,12 @@ within = [0.9, 1]                               ours lies there
 never = true                                    it never comes to that
 order = ["shift", "pairwise", "sync"]       or several rows: ours rise
 apart = 1.01                                    each so many times the one before
-missed = "cause"                            that it does not hold is known, and why
+missed = "hosts-of-then"                    that it does not hold is known: a cause of causes.toml
+refuted = "reason"                          what has to hold shows that the paper errs
 
 A check that is missed has to fail: one that holds is to be kept by taking `missed` away. `free`
-names the parameters of parameters.toml that the experiment has.
+names the parameters of parameters.toml that the experiment has. A control (`control = "CAUSE"`)
+changes a constant of another experiment to show a cause: it is no reproduction of its figure.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from statistics import median
 from typing import Any
 
 from allemande.errors import BadInput
-from allemande.reproduce.experiment import Experiment, Row, parameters_file
+from allemande.reproduce.experiment import Experiment, Row, causes_file, parameters_file
 
 KINDS = ("off", "within", "never", "order")
-KEYS = {*KINDS, "point", "apart", "missed"}
+KEYS = {*KINDS, "point", "apart", "missed", "refuted"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Finding:
 
     text: str  # what had to hold, and what came out
     holds: bool
-    missed: str | None  # the known cause
+    missed: str | None  # the name of the known cause
+    refuted: str | None = None
 
     @property
     def as_expected(self) -> bool:
@@ -52,7 +55,7 @@ class Verdict:
     @property
     def order_holds(self) -> bool:
         """Whether all of it comes out as published."""
-        return all(finding.holds for finding in self.findings)
+        return all(one.holds and one.refuted is None for one in self.findings)
 
     @property
     def failed(self) -> list[Finding]:
@@ -61,6 +64,10 @@ class Verdict:
     @property
     def missed(self) -> list[Finding]:
         return [finding for finding in self.findings if finding.missed is not None]
+
+    @property
+    def refuted(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.refuted is not None]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -78,16 +85,24 @@ def read_parameters() -> dict[str, dict[str, Any]]:
     return tomllib.loads(parameters_file().read_text(encoding="utf-8"))
 
 
+def read_causes() -> dict[str, dict[str, Any]]:
+    """Why checks are missed, by name, each with the checks that show it."""
+    return tomllib.loads(causes_file().read_text(encoding="utf-8"))
+
+
 def points_of(check: Mapping[str, Any]) -> list[str]:
     return list(check["order"]) if "order" in check else [check["point"]]
 
 
 def check_rows(experiment: Experiment, rows: Sequence[Row]) -> Verdict:
-    """Raises BadInput where a check or a parameter names what there is not."""
+    """Raises BadInput where a check, a parameter or a cause names what there is not."""
     by_point = {row.point: row for row in rows}
     checks = experiment.data.get("check", [])
     for check in checks:
         _refuse_unknown(experiment, check, by_point)
+    control = experiment.data.get("control")
+    if control is not None and control not in read_causes():
+        raise BadInput(f"{experiment.folder}: {control!r} is no cause of {causes_file()}")
     free = list(experiment.data.get("free", []))
     for name in free:
         if name not in read_parameters():
@@ -115,6 +130,8 @@ def _refuse_unknown(
     for point in points_of(check):
         if point not in by_point:
             raise BadInput(f"{where}: no row is called {point!r}")
+    if "missed" in check and check["missed"] not in read_causes():
+        raise BadInput(f"{where}: {check['missed']!r} is no cause of {causes_file()}")
     if "off" in check and by_point[check["point"]].published is None:
         raise BadInput(f"{where}: {check['point']!r} has no published value to be off from")
 
@@ -134,7 +151,8 @@ def _judge(check: Mapping[str, Any], by_point: Mapping[str, Row]) -> Finding:
         low, high = check["within"]
         expected = f"{low:g} to {high:g}"
     holds = row.ours is not None and low <= row.ours <= high
-    return Finding(f"{row.point}: {came}, expected {expected}", holds, missed)
+    text = f"{row.point}: {came}, expected {expected}"
+    return Finding(text, holds, missed, check.get("refuted"))
 
 
 def _span(row: Row, off: float) -> tuple[float, float]:

@@ -115,6 +115,15 @@ def _draw_panel(
     # What the panel's title says already.
     prefix, suffix = panel.get("prefix", ""), panel.get("suffix", "")
     for index, curve in enumerate(shown):
+        if curve.seeds > 1:
+            axes.fill_between(
+                [point.x for point in curve.points],
+                curve.values(metric, "least"),
+                curve.values(metric, "most"),
+                color=COLOURS[index % len(COLOURS)],
+                alpha=0.15,
+                linewidth=0,
+            )
         axes.plot(
             [point.x for point in curve.points],
             curve.values(metric),

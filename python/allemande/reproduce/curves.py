@@ -2,16 +2,20 @@
 
 x = "size" | "packets" | "omega" | "hosts"     what `values` are
 values = [1000, 2000]
+seeds = 20                                      each point is run so often, with seeds from 1 on:
+                                                lines and rows are medians, bands the whole spread
 [options]                                       of every run
 [[curve]]                                       one line; its options go before the common ones
 label = "sync+GW+CA"
 algorithm = "sync-shuffle"
+seeds = 1                                       instead of the common number
 [[published]]                                   one row of the comparison
 point = "best bandwidth, MB/s"
 curve = "sync+GW+CA"
 metric = "goodput_mb_s"                         metrics.py
 at = 1200000                                    or "best", "worst", "total", or "first":
                                                 the first x where it is above 0
+of_seeds = "least" | "most"                     instead of the median
 published = 7.67
 """
 
@@ -19,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from allemande.errors import BadInput
@@ -29,11 +34,17 @@ from allemande.simulation.case import Result
 from allemande.simulation.parallel import run_cases
 from allemande.topology import Cluster
 
+OF_SEEDS: dict[str, Callable[[Sequence[float]], float]] = {
+    "median": median,
+    "least": min,
+    "most": max,
+}
+
 
 @dataclass(frozen=True)
 class Point:
     x: float
-    result: Result
+    results: Sequence[Result]  # one for each seed
 
 
 @dataclass(frozen=True)
@@ -43,40 +54,56 @@ class Curve:
     cluster: Cluster
     model: Mapping[str, float]
 
-    def values(self, metric: str) -> list[float]:
-        return [METRICS[metric](point.result, self.cluster, self.model) for point in self.points]
+    @property
+    def seeds(self) -> int:
+        return len(self.points[0].results)
+
+    def of_seed(self, metric: str, index: int) -> list[float]:
+        """Over x. A curve that was run once is the same for every seed."""
+        measure = METRICS[metric]
+        return [
+            measure(point.results[index % self.seeds], self.cluster, self.model)
+            for point in self.points
+        ]
+
+    def values(self, metric: str, of_seeds: str = "median") -> list[float]:
+        by_seed = [self.of_seed(metric, index) for index in range(self.seeds)]
+        return [OF_SEEDS[of_seeds](values) for values in zip(*by_seed, strict=True)]
 
 
 def simulate_curves(
     experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
 ) -> list[Curve]:
+    data = experiment.data
     plan = [
-        (curve, x)
-        for curve in experiment.data["curve"]
-        for x in curve.get("values", experiment.data["values"])
+        (curve, x, seed)
+        for curve in data["curve"]
+        for x in curve.get("values", data["values"])
+        for seed in range(1, curve.get("seeds", data.get("seeds", 1)) + 1)
     ]
-    results = run_cases([make_case(experiment, curve, x) for curve, x in plan], workers, watcher)
+    cases = [make_case(experiment, curve, x, seed) for curve, x, seed in plan]
+    results = run_cases(cases, workers, watcher)
     curves = []
-    for curve in experiment.data["curve"]:
-        points = [
-            Point(x, result)
-            for (mine, x), result in zip(plan, results, strict=True)
-            if mine is curve
-        ]
+    for curve in data["curve"]:
+        by_x: dict[float, list[Result]] = {}
+        for (mine, x, _), result in zip(plan, results, strict=True):
+            if mine is curve:
+                by_x.setdefault(x, []).append(result)
+        points = [Point(x, found) for x, found in by_x.items()]
         cluster = find_experiment_cluster(experiment, cluster_name(experiment, curve))
-        model = {**experiment.data.get("model", {}), **curve.get("model", {})}
+        model = {**data.get("model", {}), **curve.get("model", {})}
         curves.append(Curve(curve["label"], points, cluster, model))
     return curves
 
 
-def _first_x(curve: Curve, metric: str) -> float | None:
+def _first_x(curve: Curve, metric: str, of_seeds: str) -> float | None:
     """Where the metric first is above zero."""
-    values = curve.values(metric)
+    values = curve.values(metric, of_seeds)
     return next((p.x for p, value in zip(curve.points, values, strict=True) if value > 0), None)
 
 
-def _pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
-    values = curve.values(metric)
+def _pick(experiment: Experiment, curve: Curve, metric: str, at: Any, index: int) -> float:
+    values = curve.of_seed(metric, index)
     match at:
         case "best":
             return min(values) if metric in METRICS_LESS_IS_BETTER else max(values)
@@ -91,24 +118,34 @@ def _pick(experiment: Experiment, curve: Curve, metric: str, at: Any) -> float:
     raise BadInput(f"{experiment.folder}: curve {curve.label!r} has no point at {at!r}")
 
 
+def _ours(
+    experiment: Experiment, by_label: Mapping[str, Curve], entry: Mapping[str, Any]
+) -> float | None:
+    metric, at = entry["metric"], entry["at"]
+    curve, of_seeds = by_label[entry["curve"]], entry.get("of_seeds", "median")
+    if at == "first":
+        return _first_x(curve, metric, of_seeds)
+    # Another curve's value, or another point, with the same seed.
+    other = None
+    if "against" in entry or "at_against" in entry:
+        other = by_label[entry.get("against", entry["curve"])]
+    found = []
+    for index in range(max(curve.seeds, other.seeds if other else 1)):
+        one = _pick(experiment, curve, metric, at, index)
+        if other is not None:
+            one /= _pick(experiment, other, metric, entry.get("at_against", at), index)
+        found.append(one / entry.get("bound", 1))
+    return OF_SEEDS[of_seeds](found)
+
+
 def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:
     by_label = {curve.label: curve for curve in curves}
-    rows = []
-    for entry in experiment.data.get("published", []):
-        metric, at = entry["metric"], entry["at"]
-        curve = by_label[entry["curve"]]
-        ours = _first_x(curve, metric) if at == "first" else _pick(experiment, curve, metric, at)
-        if "against" in entry or "at_against" in entry:  # another curve's value, or another point
-            other = by_label[entry.get("against", entry["curve"])]
-            ours = (ours or 0.0) / _pick(experiment, other, metric, entry.get("at_against", at))
-        if "bound" in entry and ours is not None:
-            ours /= entry["bound"]
-        rows.append(
-            Row(
-                entry.get("figure", experiment.figure),
-                f"{entry['curve']}: {entry['point']}",
-                entry.get("published"),
-                ours,
-            )
+    return [
+        Row(
+            entry.get("figure", experiment.figure),
+            f"{entry['curve']}: {entry['point']}",
+            entry.get("published"),
+            _ours(experiment, by_label, entry),
         )
-    return rows
+        for entry in experiment.data.get("published", [])
+    ]

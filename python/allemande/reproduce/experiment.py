@@ -109,6 +109,11 @@ def parameters_file() -> Path:
     return _experiments_dir() / "parameters.toml"
 
 
+def causes_file() -> Path:
+    """Why what is missed of all experiments is missed."""
+    return _experiments_dir() / "causes.toml"
+
+
 def names() -> list[str]:
     return sorted(path.parent.name for path in _experiments_dir().glob("*/experiment.toml"))
 
@@ -144,4 +149,27 @@ def load(name: str) -> Experiment:
             f"{folder / 'experiment.toml'}: kind {data.get('kind')!r} is unknown; expected one of "
             f"{', '.join(KINDS)}"
         )
+    _take_switch(folder, data)
     return Experiment(name, folder, data)
+
+
+def read_switches() -> dict[str, dict[str, Any]]:
+    """The real switches of the papers, by name: one setting each, for all experiments."""
+    return tomllib.loads((_experiments_dir() / "switches.toml").read_text(encoding="utf-8"))
+
+
+def _take_switch(folder: Path, data: dict[str, Any]) -> None:
+    """What switches.toml says of the experiment's `switch` becomes part of it."""
+    if "switch" not in data:
+        return
+    switches = read_switches()
+    switch = switches.get(data["switch"])
+    if switch is None:
+        raise BadInput(
+            f"{folder / 'experiment.toml'}: switch {data['switch']!r} is unknown; expected one of "
+            f"{', '.join(switches)}"
+        )
+    data["options"] = {**switch.get("options", {}), **data.get("options", {})}
+    for key in ("module", "link_mbit_s"):
+        if key in switch:
+            data.setdefault(key, switch[key])

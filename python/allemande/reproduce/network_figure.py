@@ -8,6 +8,10 @@ sizes = [1536, 49152]                                   of a message
 label = "all-to-all"
 algorithm = "direct"
 options = { pattern = "alltoall-phased" }               or matrix, or nothing: an all-to-all
+[[panel]]                                               of the plot; without any: one of all curves
+title = "Figure 12"
+network = "1"                                           over message sizes; without: best sizes over
+curves = ["all-to-all"]                                 the networks; without: all
 [[published]]                                           one row: a value, or its part of another
 point = "all-to-all: bisection 9, of bisection 4"
 value = ["all-to-all", "9"]                             the best size; with a third entry that size
@@ -18,14 +22,21 @@ published = 1.0
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import NullFormatter
 
+from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
-from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
+
+PANEL_INCHES = 4.8
 
 # curve -> network -> size -> Gbit/s
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
@@ -68,16 +79,58 @@ def _value(values: Values, where: Sequence[str | int]) -> float:
 
 
 def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
-    names = [str(name) for name, _ in experiment.data["networks"]]
-    places = range(len(names))
+    panels = experiment.data.get("panel", [{}])
+    colours = {label: COLOURS[index] for index, label in enumerate(values)}
+    markers = {label: MARKERS[index] for index, label in enumerate(values)}
+    with matplotlib.rc_context(STYLE):
+        canvas = Canvas(
+            figsize=(max(6.4, PANEL_INCHES * len(panels)), 4.6),
+            layout="constrained",
+            facecolor="white",
+        )
+        for axes, panel in zip(
+            canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
+        ):
+            for label in panel.get("curves", list(values)):
+                x, y = _line(experiment, values[label], panel)
+                axes.plot(
+                    x,
+                    y,
+                    color=colours[label],
+                    marker=markers[label],
+                    linewidth=2,
+                    markeredgecolor="white",
+                    label=label,
+                )
+            _dress(axes, experiment, panel)
+        share_legend(canvas, experiment.title)
+        return save(canvas, kind)
 
-    def dress(axes: Axes) -> None:
-        axes.set_xticks(places, names)
+
+def _line(
+    experiment: Experiment, of_networks: Mapping[str, Mapping[int, float]], panel: Mapping[str, Any]
+) -> tuple[Sequence[float], Sequence[float]]:
+    if "network" in panel:
+        of_sizes = of_networks[panel["network"]]
+        return list(of_sizes), list(of_sizes.values())
+    names = [str(name) for name, _ in experiment.data["networks"]]
+    return range(len(names)), [max(of_networks[name].values()) for name in names]
+
+
+def _dress(axes: Axes, experiment: Experiment, panel: Mapping[str, Any]) -> None:
+    if "network" in panel:
+        sizes = experiment.data["sizes"]
+        axes.set_xscale("log")
+        axes.set_xticks(sizes, [format_size(size) for size in sizes])
+        axes.tick_params(axis="x", which="minor", length=0)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xlabel("bytes of a message")
+        axes.set_ylabel("delivered, Gbit/s")
+    else:
+        names = [str(name) for name, _ in experiment.data["networks"]]
+        axes.set_xticks(range(len(names)), names)
         axes.set_xlabel(str(experiment.data["x_label"]))
         axes.set_ylabel("delivered at the best size, Gbit/s")
-
-    drawn = [
-        (label, places, [max(of_networks[name].values()) for name in names])
-        for label, of_networks in values.items()
-    ]
-    return draw_lines(experiment.title, drawn, dress, kind)
+    axes.set_ylim(bottom=0)
+    if "title" in panel:
+        axes.set_title(panel["title"], loc="left", fontsize=11, fontweight="bold")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from allemande.framing import payload_bytes
 from allemande.plot_look import INK
-from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.cases import find_experiment_cluster, with_modules
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
@@ -40,7 +40,7 @@ def run_pair_flows(
         for flows in data["values"]:
             ends = [(f"h{i}", f"h{i + half}") for i in range(flows // 2)]
             pairs = [list(pair) for a, b in ends for pair in ((a, b), (b, a))]
-            options = {**data["options"], **curve.get("options", {}), "pairs": pairs}
+            options = with_modules(experiment, cluster, {**data["options"], "pairs": pairs})
             plan.append((curve["label"], flows))
             cases.append(Case(cluster, "sync-shuffle", size, "packet", options))
     results = run_cases(cases, workers, watcher)

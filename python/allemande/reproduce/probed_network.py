@@ -25,7 +25,7 @@ from allemande.probe.overload import PortFinding
 from allemande.probe.probing import Probing, Wishes
 from allemande.probe.queueing import HostLinks
 from allemande.probe.simulated_bed import SimulatedBed
-from allemande.reproduce.cases import find_experiment_cluster
+from allemande.reproduce.cases import find_experiment_cluster, with_modules
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 
 REPEAT = 16
@@ -66,7 +66,8 @@ class _Probed:
 
 def _probe(experiment: Experiment, network: dict[str, Any]) -> _Probed:
     cluster = find_experiment_cluster(experiment, network["cluster"])
-    bed = SimulatedBed.of_text(cluster.to_toml(), network.get("options", {}))
+    options = {**experiment.data.get("options", {}), **network.get("options", {})}
+    bed = SimulatedBed.of_text(cluster.to_toml(), with_modules(experiment, cluster, options))
     if "flows" not in network:
         found = Probing(bed, Wishes(repeat=REPEAT)).run()
         return _Probed(found, list(found.across))

@@ -115,7 +115,10 @@ void set_port(Address& address, std::uint16_t port) {
 }  // namespace
 
 Echoes::Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, const Manner& manner)
-    : self_(self), manner_(manner), end_(now + manner.limit), least_(hosts, 0) {}
+    : self_(self),
+      manner_(manner),
+      end_(now + (manner.limit > 0 ? manner.limit : kPatiences * manner.patience)),
+      least_(hosts, 0) {}
 
 std::optional<Echoes::Question> Echoes::next(base::Nanos now) {
   while (!asked_.empty() && asked_.front().until <= now) {

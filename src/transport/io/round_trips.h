@@ -20,10 +20,11 @@ namespace alm::io {
 class Echoes {
  public:
   static constexpr std::uint32_t kTries = 3;  // for each host
+  static constexpr base::Nanos kPatiences = 20;
 
   struct Manner {
     base::Nanos patience = 0;    // how long to wait for an answer
-    base::Nanos limit = 0;       // all questions end after that
+    base::Nanos limit = 0;       // all questions end after that; 0: after so many patiences
     std::size_t under_way = 32;  // at once
     // Ends when one question is not answered: kernels answer a few at a time, or none.
     bool ends_in_silence = false;
