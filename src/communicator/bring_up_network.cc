@@ -42,9 +42,10 @@ void BringUp::ask_network(transport::Config& config) const {
     }
     if (asked.size() == 1) return;
     const auto patience = base::slowed(kPatience, job_.options.time_scale);
-    const auto short_trip = middle_of(io::measure_round_trips(local, asked, 0, patience));
-    const auto long_trip =
-        middle_of(io::measure_round_trips(local, asked, 0, patience, config.datagram_bytes));
+    io::Echoes::Manner manner{.patience = patience};
+    const auto short_trip = middle_of(io::measure_round_trips(local, asked, 0, manner));
+    manner.datagram_bytes = std::max(manner.datagram_bytes, config.datagram_bytes);
+    const auto long_trip = middle_of(io::measure_round_trips(local, asked, 0, manner));
     // A frame passes two links at least, and each holds it until all of it has come.
     job_.frame_time = short_trip > 0 ? std::max<base::Nanos>(0, (long_trip - short_trip) / 2) : 0;
     job_.idle_round_trip = short_trip;

@@ -117,7 +117,8 @@ base::Result<job::HostSites> BringUp::measure_sites() {
   RoundTrips own;
   if (members_.leads()) {
     const auto patience = base::slowed(kHostPatience, job_.options.time_scale);
-    const auto times = io::measure_round_trips(local, addresses, members_.host, patience);
+    const auto times =
+        io::measure_round_trips(local, addresses, members_.host, {.patience = patience});
     if (times) std::copy(times.value().begin(), times.value().end(), own.of.begin());
   }
   std::vector<RoundTrips> all(members_.ranks);

@@ -4,19 +4,17 @@
 
 #include <algorithm>
 
+#include "job/host_links.h"
+
 namespace alm::communicator {
 namespace {
 
 // "h0 -> leaf0 of 10 Mbit/s in line 17"
 std::string link_text(const topology::Cluster& cluster, const topology::LevelLimit& limit) {
-  std::string text = fmt::format("{} of {} Mbit/s", limit.busiest, limit.rate_mbit_s);
-  for (const topology::Link& link : cluster.links) {
-    const std::string& from = cluster.node_name(link.from);
-    const std::string& to = cluster.node_name(link.to);
-    if (limit.busiest != from + " -> " + to && limit.busiest != to + " -> " + from) continue;
-    return link.line > 0 ? fmt::format("{} in line {}", text, link.line) : text;
-  }
-  return text;
+  const std::string text = fmt::format("{} of {} Mbit/s", limit.busiest, limit.rate_mbit_s);
+  const topology::Link* link = job::find_link(cluster, limit.busiest);
+  if (link == nullptr || link->lines.rate == 0) return text;
+  return fmt::format("{} in line {}", text, link->lines.rate);
 }
 
 double milliseconds(base::Nanos time) { return static_cast<double>(time) / 1e6; }
@@ -91,10 +89,35 @@ void Report::refutes_limit(const Tried& tried) const {
                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     if (most != levels.end()) what = link_text(*job_.cluster, *most);
   }
-  job_.warn_of_rates(fmt::format(
-      "{}{} took less than {} can carry in that time by the cluster file {}: a rate there is too "
-      "low. Nothing is held to it; correct the file.",
-      subject_text(tried), "a call", what, job_.options.cluster));
+  job_.warn_first(
+      "rates",
+      fmt::format("{}{} took less than {} can carry in that time by the cluster file {}: a rate "
+                  "there is too low. Nothing is held to it; correct the file.",
+                  subject_text(tried), "a call", what, job_.options.cluster));
+}
+
+void Report::refutes_profile(const Tried& tried) const {
+  if (members_.self != 0) return;
+  const std::size_t way = tried.trial.chosen();
+  job_.warn_first(
+      "profile",
+      fmt::format(
+          "ALLEMANDE_PROFILE: {}: {}{} takes {:.3g} ms, and {:.3g} ms are predicted: it was "
+          "measured on another day, or with other traffic. Nothing is held to it; measure "
+          "again with `allemande probe`.",
+          job_.options.profile, subject_text(tried), ways_.name_of(tried.ways[way]),
+          milliseconds(tried.trial.time(way)), milliseconds(tried.predicted[way])));
+}
+
+void Report::refutes_decision(const Tried& tried) const {
+  const tuning::Decision::Way* way = tried.adopted->chosen_way();
+  if (tried.adopted->line == 0 || way == nullptr) return;
+  job_.warn_first(
+      "decisions",
+      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call, and takes much longer "
+                  "now: it was decided on another day. Ways are tried anew.",
+                  job_.options.decisions, tried.adopted->line, subject_text(tried), way->name,
+                  milliseconds(way->time)));
 }
 
 std::string Report::class_text(std::uint64_t bytes) const {

@@ -33,6 +33,11 @@ class Report {
   void tell(Tried& tried) const;
   // Warns that calls take less than the links of the cluster file allow, and names the link.
   void refutes_limit(const Tried& tried) const;
+  // Warns that calls take far more, or less, than the profile predicts.
+  void refutes_profile(const Tried& tried) const;
+  // Warns that what an earlier job decided does not hold, and names the line, if the user named the
+  // file.
+  void refutes_decision(const Tried& tried) const;
 
  private:
   bool shows() const;

@@ -159,6 +159,12 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if (auto agreed = agree(trial); !agreed) return agreed;
   if (!tried.any_size) spread(tried);
   if (trial.refutes_limit()) report_.refutes_limit(tried);
+  if (ways_.rests_on_profile() && tuning::refutes_predictions(trial))
+    report_.refutes_profile(tried);
+  if (tried.adopted && trial.reopened() > 0) {
+    report_.refutes_decision(tried);
+    tried.adopted.reset();
+  }
   if (!decided || !trial.decided()) report_.tell(tried);
   return {};
 }
@@ -228,6 +234,7 @@ bool Trials::adopt(Tried& tried) const {
   }
   if (!chosen) return false;
   tried.trial.adopt(*chosen, times);
+  tried.adopted = *known;
   report_.adopted(tried, tried.ways[*chosen], known->why);
   return true;
 }

@@ -23,7 +23,8 @@ struct Tried {
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
   std::vector<base::Nanos> stalls;     // [way] by its packets; 0: it waits for no time-outs
   tuning::Trial trial;
-  std::optional<tuning::Decision> kept;  // the decision before the trial was last reopened
+  std::optional<tuning::Decision> adopted;  // of an earlier job, until it is refuted
+  std::optional<tuning::Decision> kept;     // the decision before the trial was last reopened
 
   // What has been logged of it (report.h).
   std::uint32_t told_reopened = 0;

@@ -26,11 +26,21 @@ LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::siz
     if (link.from.value != host.value && link.to.value != host.value) continue;
     if (number >= first && number < first + count) {
       claim.mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
-      if (claim.line == 0) claim.line = link.line;
+      if (claim.line == 0) claim.line = link.lines.rate;
     }
     ++number;
   }
   return claim;
+}
+
+const topology::Link* find_link(const topology::Cluster& cluster, std::string_view port) {
+  const auto names = [&](const topology::Link& link) {
+    const std::string& from = cluster.node_name(link.from);
+    const std::string& to = cluster.node_name(link.to);
+    return port == from + " -> " + to || port == to + " -> " + from;
+  };
+  const auto found = std::find_if(cluster.links.begin(), cluster.links.end(), names);
+  return found == cluster.links.end() ? nullptr : &*found;
 }
 
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link) {

@@ -23,6 +23,9 @@ struct LinkClaim {
 LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::size_t first,
                    std::size_t count);
 
+// The link of a port, "leaf0 -> core", as limits and tunings name it; null: there is none.
+const topology::Link* find_link(const topology::Cluster& cluster, std::string_view port);
+
 // The link of a host by its number.
 topology::Host::Nic nic_of(const topology::Host& host, std::size_t link);
 

@@ -59,10 +59,9 @@ void Job::warn_once(const std::string& text) {
   if (said_.insert(text).second) log.warning(text);
 }
 
-void Job::warn_of_rates(const std::string& text) {
+void Job::warn_first(std::string_view about, const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(warned_of_rates_, true)) return;
-  log.warning(text);
+  if (said_.emplace(about).second) log.warning(text);
 }
 
 void Job::check_rate() {
@@ -71,13 +70,14 @@ void Job::check_rate() {
   if (claim.verdict() != clocks::RateClaim::Verdict::kTooLow) return;
   const auto id = find_host(*cluster, host);
   if (!id) return;
-  warn_of_rates(fmt::format(
-      "{}:{}: the rate of {} is too low: {}. Nothing is held to it; correct the file.",
-      options.cluster, claim_of(*cluster, *id, local_addresses().at(network_).link, links()).line,
-      host,
-      claim.outrun()
-          ? fmt::format("{:.3g} Mbit/s have come in an exchange", claim.received_mbit_s())
-          : "its interface is faster"));
+  warn_first(
+      "rates",
+      fmt::format("{}:{}: the rate of {} is too low: {}. Nothing is held to it; correct the file.",
+                  options.cluster,
+                  claim_of(*cluster, *id, local_addresses().at(network_).link, links()).line, host,
+                  claim.outrun() ? fmt::format("{:.3g} Mbit/s have come in an exchange",
+                                               claim.received_mbit_s())
+                                 : "its interface is faster"));
 }
 
 // The option, then the cluster file, then the subnets that all hosts share, then the route.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/options.h"
@@ -86,9 +87,10 @@ struct Job {
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);
-  // Warns that rates in the cluster file are wrong. The first warning is enough.
-  void warn_of_rates(const std::string& text);
-  // The same, as soon as this host has received more than its links can carry by the file.
+  // Warns of what a user has described wrongly. The first warning about a thing is enough.
+  void warn_first(std::string_view about, const std::string& text);
+  // Warns of rates in the cluster file, as soon as this host has received more than its links can
+  // carry by it.
   void check_rate();
 
   const topology::Cluster* cluster_or_null() const { return cluster ? &*cluster : nullptr; }
@@ -109,7 +111,6 @@ struct Job {
   std::unique_ptr<io::Driver> driver_;
   std::optional<base::Error> obstacle_;
   std::set<std::string> said_;
-  bool warned_of_rates_ = false;
   std::size_t network_ = 0;  // of local_addresses()
   std::string passed_over_;  // the networks before it, and why; empty: there are none
   std::vector<tuning::Decision> recorded_;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "communicator/check_description.h"
 #include "job/safe_collectives.h"
 #include "plan/tune.h"
 #include "session/session_known.h"
@@ -463,6 +464,7 @@ void Session::finish() {
         stats.rejected_unknown = unknown;
       });
     }
+    if (settled) communicator::check_description(job_, mpi_.world());
     if (settled && job_.agreement.stats) write_stats();
     store_decisions();
   } else if (job_.agreement.stats) {

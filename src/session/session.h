@@ -68,8 +68,8 @@ class Session {
 
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
-  // Comes before each MPI_Comm_free: another communicator may get the handle of one whose state MPI
-  // does not keep.
+  // Comes before each MPI_Comm_free and MPI_Comm_disconnect: another communicator may get the
+  // handle of one whose state MPI does not keep.
   void forget(job::CommHandle comm);
 
  private:

@@ -2,6 +2,7 @@
 // decide alike.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "job/network_links.h"
@@ -11,6 +12,19 @@
 #include "session/session.h"
 
 namespace alm::session {
+namespace {
+
+// What `known` says is in `found` as well, as it was read from a file.
+void find_lines(std::vector<tuning::Decision>& known, const std::vector<tuning::Decision>& found) {
+  for (tuning::Decision& one : known) {
+    const auto same = std::find_if(found.begin(), found.end(), [&](const tuning::Decision& read) {
+      return tuning::same_subject(read, one);
+    });
+    if (same != found.end()) one.line = same->line;
+  }
+}
+
+}  // namespace
 
 // Rank 0 alone reads the file, before the ranks compare their records: if there is nothing to tell,
 // the job's start costs no collective for it.
@@ -48,6 +62,7 @@ void Session::tell_decisions() {
   if (auto known = tuning::parse_decisions(text, "the decision file"); !text.empty() && known) {
     job_.known = std::move(known).value();
   }
+  if (!decisions_.cached) find_lines(job_.known, decisions_.found);
   // Rank 0 alone has looked at its network. All that it tells is of this job's.
   if (!job_.known.empty()) job_.shape = job_.known.front().shape;
 }

@@ -12,7 +12,10 @@
 namespace alm::session {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr int kCallsUntilDecided = 300;
 
@@ -47,6 +50,18 @@ TEST_F(SessionDecisions, ADecisionOfAnEarlierJobIsTakenOverByAllRanks) {
   job::FakeJob job(kRanks);
   const First first = first_call(job);
   EXPECT_TRUE(first.good && first.alike && first.native);
+}
+
+TEST_F(SessionDecisions, OneOfAnotherDayIsNamedWithItsLine) {
+  decide_for_the_library();
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) {
+    for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+  EXPECT_THAT(ends[0].logged, ElementsAre(AllOf(StartsWith(file() + ":5: MPI_Alltoall on 3 ranks"),
+                                                HasSubstr("was decided on at 0.0001 ms a call"))));
+  EXPECT_TRUE(ends[1].logged.empty());
 }
 
 TEST_F(SessionDecisions, OneThatCannotBeToldToOneRankIsTakenOverByNone) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 namespace alm::session {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -38,6 +40,19 @@ TEST_F(SessionKnown, WithoutAFileTheySayThatTheNetworkIsNotKnown) {
   EXPECT_THAT(lines[1], HasSubstr("all hosts are taken to hang on one"));
   EXPECT_THAT(lines[3], HasSubstr("not known before exchanges are made"));
   EXPECT_THAT(lines[4], HasSubstr("none are kept"));
+}
+
+TEST_F(SessionKnown, ALatencyThatNothingTakesIsNamedWithItsLineInTheEnd) {
+  options = {"log=warning", "trials=off"};
+  std::ofstream(path("cluster.toml"), std::ios::app) << "      latency_us = 50000\n";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) { process.alltoall(kWorld); });
+  EXPECT_TRUE(ends[0].good);
+  EXPECT_THAT(ends[0].logged,
+              ElementsAre(AllOf(HasSubstr("cluster.toml:14: the latency of h0 -> s, 50000 us, is "
+                                          "too high"),
+                                HasSubstr("Correct the file."))));
+  EXPECT_TRUE(ends[1].logged.empty());
 }
 
 TEST_F(SessionKnown, NothingIsSaidUnlessItIsAskedFor) {

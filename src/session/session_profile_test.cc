@@ -154,6 +154,19 @@ TEST_F(SessionProfile, OneOfAnotherNetworkIsNamedAndNotUsed) {
   EXPECT_THAT(first.logged, IsEmpty());
 }
 
+TEST_F(SessionProfile, OneOfAnotherDayIsNamed) {
+  write_profile({{"library", 9}, {kOurs, 4}});
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [](FakeProcess& process) {
+    for (int call = 0; call < 300; ++call) process.alltoall(kWorld, kBytes);
+  });
+  EXPECT_THAT(ends[0].logged,
+              testing::ElementsAre(testing::AllOf(
+                  StartsWith("ALLEMANDE_PROFILE: " + file() + ": MPI_Alltoall on 3 ranks"),
+                  HasSubstr("measured on another day"))));
+  EXPECT_THAT(ends[1].logged, IsEmpty());
+}
+
 TEST_F(SessionProfile, OneThatCannotBeToldToOneRankIsUsedByNone) {
   write_profile({{"library", 0.001}, {kOurs, 0.004}});
   expect_all_or_none(kBytes);

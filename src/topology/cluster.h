@@ -48,6 +48,9 @@ struct NodeId {
 
 constexpr std::uint32_t kQueueDefaultPackets = 1000;  // where a file says nothing else
 
+struct LinkLines {  // for messages: where the keys stand
+  std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
+};
 // "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
 struct Link {
   NodeId from;
@@ -62,7 +65,7 @@ struct Link {
   // The switch marks a packet that finds so many in the queue of this link, where senders know ECN
   // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
-  std::uint32_t line = 0;  // of the cluster file, for messages; 0: of no file
+  LinkLines lines{};  // of the cluster file; 0: of no file
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
@@ -208,11 +211,12 @@ enum class Packing : std::uint8_t { kPerMessage, kShared };
 
 // One level of links in one direction, and what the exchange asks of its busiest link.
 struct LevelLimit {
-  // "host link up", "leaf uplink down", "level 2 uplink up", ...; "both ways" where a cap joins the
-  // two directions; "trunks out" and "trunks in" around switches joined by more than one path.
+  // "host link up", "leaf uplink down", "level 2 uplink up", ..; "both ways" where a cap joins
+  // both; "host links up" of all links of a host; "trunks out" around switches joined by several
+  // paths.
   std::string level;
   double seconds = 0;   // time the busiest directed link of this level needs
-  std::string busiest;  // its two node names: "leaf0 -> core"
+  std::string busiest;  // its two node names: "leaf0 -> core"; "h0 -> *" where it is several links
   double rate_mbit_s = 0;
   double bytes = 0;  // framed bytes that must cross it
 };

@@ -281,6 +281,7 @@ class Limits {
     if (times_) find_trunk_time();
     for (std::uint32_t node = 0; node < adjacency_.node_count(); ++node) {
       if (walk_.bridge[node]) add_bridge(node, load_.below(node));
+      if (cluster_.is_host(NodeId{node}) && adjacency_[node].size() > 1) add_host_links(node);
     }
     const std::uint32_t first = cluster_.host_count(), nodes = adjacency_.node_count();
     for (std::uint32_t node = first; node < nodes; ++node) {
@@ -336,6 +337,19 @@ class Limits {
       add({height, 2}, level + " both ways", bytes.out + bytes.in, link.bidirectional_cap_mbit_s,
           low + " <-> " + high, least.seconds());
     }
+  }
+
+  void add_host_links(std::uint32_t host) {
+    load_.clear();
+    const Crossing bytes = load_.grow(host);
+    double out = 0, in = 0;
+    for (const Edge& edge : adjacency_[host]) {
+      out += rate_from(cluster_.links[edge.link], host);
+      in += rate_towards(cluster_.links[edge.link], host);
+    }
+    const std::string& name = cluster_.node_name(NodeId{host});
+    add({0, 0}, "host links up", bytes.out, out, name + " -> *", 0);
+    add({0, 1}, "host links down", bytes.in, in, "* -> " + name, 0);
   }
 
   bool has_trunks(std::uint32_t node) const {

@@ -241,7 +241,9 @@ class Parser {
     section.need("from", "the names at the lower end, as in h[0-7]");
     section.need("to", "the name at the upper end, as in leaf0");
     Link link;
-    link.line = section.line_of(section.has("rate_mbit_s") ? "rate_mbit_s" : "rate_up_mbit_s");
+    const auto rate = section.has("rate_mbit_s") ? "rate_mbit_s" : "rate_up_mbit_s";
+    link.lines = {section.line_of("from"), section.line_of(rate), section.line_of("latency_us"),
+                  section.line_of("queue_up_packets"), section.line_of("queue_down_packets")};
     read_rates(section, link);
     link.latency_us = section.number("latency_us", kLatency).value_or(0);
     link.queue_up_packets =

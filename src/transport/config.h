@@ -97,6 +97,7 @@ struct Counters {
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
   std::uint64_t window_cuts = 0;   // how often the window yielded to others
+  std::uint64_t cuts_alone = 0;    // .. to none: this rank had its full speed
   std::uint64_t window_least = 0;  // the smallest window after a cut, in packets; 0: no cut
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
   std::uint64_t path_silences = 0;  // a path did not answer while another did
@@ -113,6 +114,7 @@ struct Counters {
     early_held += more.early_held;
     early_dropped += more.early_dropped;
     window_cuts += more.window_cuts;
+    cuts_alone += more.cuts_alone;
     if (window_least == 0 || (more.window_least > 0 && more.window_least < window_least)) {
       window_least = more.window_least;
     }

@@ -84,6 +84,7 @@ void EngineSending::fill_resend(base::Nanos now, Emission* out, PeerId id, std::
   // In steps the clock keeps queues short, so losses do not cut the window.
   if (of_silent_path || rounds_->steps > 0 || !congestion_.lost(now, send_left_ > 0)) return;
   ++counters_.window_cuts;
+  if (congestion_.loses_alone()) ++counters_.cuts_alone;
   const std::uint64_t least = counters_.window_least;
   const std::uint64_t cut = congestion_.window();
   counters_.window_least = least == 0 ? cut : std::min(least, cut);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <tuple>
 
 #include "base/toml.h"
 
@@ -92,6 +93,7 @@ class Reader {
 
 Decision read(const toml::table& table, std::string& wrong) {
   Decision decision;
+  decision.line = static_cast<std::uint32_t>(table.source().begin.line);
   Reader reader(table, wrong);
   reader.text("version", decision.shape.version);
   reader.text("mpi", decision.shape.mpi);
@@ -122,10 +124,9 @@ Decision read(const toml::table& table, std::string& wrong) {
     of_way.integer("packets", 0, way.packets);
     if (of_way.has("predicted_us")) of_way.microseconds("predicted_us", way.predicted);
   }
-  const bool known = std::any_of(decision.ways.begin(), decision.ways.end(), [&](const auto& way) {
-    return way.key == decision.chosen && way.time > 0;
-  });
-  if (!known) reader.complain("chosen", "the key of a way that was tried");
+  const Decision::Way* chosen = decision.chosen_way();
+  if (chosen == nullptr || chosen->time <= 0)
+    reader.complain("chosen", "the key of a way that was tried");
   return decision;
 }
 
@@ -158,6 +159,20 @@ std::string table_text(const Decision& one) {
 
 }  // namespace
 
+const Decision::Way* Decision::chosen_way() const {
+  const auto found =
+      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.key == chosen; });
+  return found == ways.end() ? nullptr : &*found;
+}
+
+bool Decision::operator==(const Decision& other) const {
+  const auto fields = [](const Decision& one) {
+    return std::tie(one.shape, one.calls, one.ranks, one.hosts, one.least_bytes, one.most_bytes,
+                    one.chosen, one.why, one.ways);
+  };
+  return fields(*this) == fields(other);
+}
+
 std::string why_chosen(const Trial& trial) {
   std::size_t fastest = trial.chosen();
   std::size_t seen = 0;
@@ -181,6 +196,15 @@ std::string why_chosen(const Trial& trial) {
     text += fmt::format("; {} too dear to be tried yet", dear);
   }
   return text;
+}
+
+bool refutes_predictions(const Trial& trial) {
+  const std::size_t way = trial.chosen();
+  const base::Nanos predicted = trial.standings()[way].predicted;
+  if (!trial.has_decided() || predicted <= 0) return false;
+  if (trial.sightings(way) < TrialRules::kOneByOne) return false;
+  const double times = base::ratio(trial.time(way), predicted);
+  return times > TrialRules::kFarOff || times * TrialRules::kFarOff < 1;
 }
 
 bool same_subject(const Decision& a, const Decision& b) {

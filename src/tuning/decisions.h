@@ -51,15 +51,19 @@ struct Decision {
   std::uint32_t ranks = 0, hosts = 0;
   // Per pair; for calls of any size: what the fullest rank sends or receives.
   std::uint64_t least_bytes = 0, most_bytes = 0;
-  std::string chosen;     // the key of a way
-  std::string why;        // for people
-  std::vector<Way> ways;  // in order of preference; the first is the model's
+  std::string chosen;      // the key of a way
+  std::string why;         // for people
+  std::vector<Way> ways;   // in order of preference; the first is the model's
+  std::uint32_t line = 0;  // of the file that it was read from, for messages; 0: of none
 
-  bool operator==(const Decision&) const = default;
+  const Way* chosen_way() const;                 // null: it is not among the ways
+  bool operator==(const Decision& other) const;  // wherever they stand
 };
 
 // Why the trial has chosen its way, for people.
 std::string why_chosen(const Trial& trial);
+// Whether the way chosen takes so much more or less than predicted that predictions must be wrong.
+bool refutes_predictions(const Trial& trial);
 
 // Whether both are about the same exchanges: then one replaces the other.
 bool same_subject(const Decision& a, const Decision& b);

@@ -29,6 +29,8 @@ class Drift {
   bool compares_adopted() { return std::exchange(adopted_, false); }
   // What was adopted holds so far.
   void keep_adopted() { look_ = TrialRules::kFirstLook; }
+  // It seems not to hold, which first calls alone may explain.
+  void look_soon() { look_ = TrialRules::kSecondLookAdopted; }
   void expect(base::Nanos time) { spike_ = TrialRules::kSpike * std::max<base::Nanos>(time, 1); }
   void took(base::Nanos time) {
     if (!adopted_) time = std::min(time, spike_);

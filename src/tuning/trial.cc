@@ -85,6 +85,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     // A process's first calls are cold, and where calls are short that alone makes them much
     // longer.
     if (recent < Rules::kShort) {
+      if (drifted) drift_.look_soon();
       drift_.forget();
       return await_turn();
     }

@@ -81,6 +81,9 @@ struct TrialRules {
   // Predictions hold while the ratios of seen to predicted times differ by no more than this
   // factor.
   static constexpr double kSurprise = 2;
+  // A busy host makes calls twice as long. A prediction that is off by more than this factor is of
+  // another network or another day.
+  static constexpr double kFarOff = 3;
 
   // --- What is chosen
   // The place of the library's own way among the candidates, unless set otherwise.
@@ -107,8 +110,10 @@ struct TrialRules {
   // So many sightings of the chosen way confirm or refute drift.
   static constexpr std::ptrdiff_t kConfirming = 8;
   // The same for a decision of an earlier job, which may be of another network or day: the ranks
-  // compare at its first timed call. A long call beyond kAside has all tried anew at once.
+  // compare at its first timed call. A long call beyond kAside has all tried anew at once. Short
+  // calls are compared once more when they are no longer cold.
   static constexpr std::uint64_t kFirstLookAdopted = 1;
+  static constexpr std::uint64_t kSecondLookAdopted = 6;
   static constexpr std::ptrdiff_t kConfirmingAdopted = 2;
   // A new call has the weight 1 / kSmoothing in the smoothed time.
   static constexpr base::Nanos kSmoothing = 16;

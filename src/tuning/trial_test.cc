@@ -198,9 +198,9 @@ TEST(Trial, AWayTakenOverHasItsConnections) {
   Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.opens(2, 3'000'000);
   trial.adopt(2, {130, 100, 70});
-  calls(trial, 64, {130, 100, 200});
+  calls(trial, 7, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 0u) << "seen again first";
-  calls(trial, 8, {130, 100, 200});
+  calls(trial, 9, {130, 100, 200});
   EXPECT_EQ(trial.reopened(), 1u);
   calls(trial, 400, {130, 100, 200});
   EXPECT_EQ(trial.way(), 1u);
@@ -224,6 +224,15 @@ TEST(Trial, AWrongDecisionOfAnEarlierJobCostsTwoCalls) {
   calls(trial, 2, {300 * kMs, 30 * kMs});
   EXPECT_EQ(trial.reopened(), 1u);
   calls(trial, 10, {300 * kMs, 30 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+}
+
+TEST(Trial, AWrongDecisionAboutShortCallsCostsAFewMore) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.adopt(0, {2 * kMs, 9 * kMs});
+  calls(trial, 15, {10 * kMs, 4 * kMs});
+  EXPECT_EQ(trial.reopened(), 1u);
+  calls(trial, 10, {10 * kMs, 4 * kMs});
   EXPECT_EQ(trial.way(), 1u);
 }
 

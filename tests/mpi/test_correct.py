@@ -35,8 +35,9 @@ def test_a_late_rank_is_waited_for_and_named(bench: Bench) -> None:
     done = bench.run("correct", "late", env=env)
     done.check()
     assert done.stats["exchanges"] == 2 * len(bench.lab.hosts)
-    (warning,) = done.warnings
-    assert "rank 1 on h1 has not entered MPI_Alltoall for " in warning
+    # On a busy machine others may be late as well.
+    told = [line for line in done.warnings if "rank 1 on h1 has not entered MPI_Alltoall" in line]
+    assert len(told) == 1, done.warnings
 
 
 def test_every_byte_is_right_over_several_paths(bench: Bench) -> None:

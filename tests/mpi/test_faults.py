@@ -19,7 +19,7 @@ from tests.mpi.udp_filters import lose_udp
 from allemande.lab.network import HOST_DEVICE
 
 VICTIM = 4
-ENDED_WITHIN_S = 15
+ENDED_WITHIN_S = 60  # they learn of it in 3 s, on a busy machine some times later
 
 
 def kill(job: Job) -> None:
@@ -84,6 +84,9 @@ def test_a_rank_that_is_stopped_is_a_failed_process_too(own_bench: Bench) -> Non
 
 
 PEER_TIMEOUT_S = 3
+# Ranks warn after a second, and wait long enough for those of a busy machine.
+SILENT_S = 60
+PATIENCE = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "90"}
 SITES = {"ALLEMANDE_ALGORITHM": "multi-site", "ALLEMANDE_SITES": "rennes=h[0-2]/nancy=h[3-5]"}
 
 
@@ -103,7 +106,7 @@ def test_a_site_that_disappears_is_named_with_a_host_of_it(
         wait_for(
             "the end of every rank",
             lambda: all(map(job.ended, range(job.ranks))),
-            PEER_TIMEOUT_S + 5,
+            PEER_TIMEOUT_S + ENDED_WITHIN_S,
         )
         for rank in range(job.ranks):
             site, gone = ("nancy", range(3, 6)) if rank < 3 else ("rennes", range(3))
@@ -114,10 +117,10 @@ def test_a_site_that_disappears_is_named_with_a_host_of_it(
 
 @pytest.mark.slow
 def test_a_site_that_comes_back_in_time_costs_only_the_time(own_bench: Bench) -> None:
-    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
-    with running(own_bench, {**SITES, **patience}, "return", victim=VICTIM) as job:
+    with running(own_bench, {**SITES, **PATIENCE}, "return", victim=VICTIM) as job:
         own_bench.lab.degrade("leaf1", "core", down=True)
-        time.sleep(3)
+        everywhere = range(job.ranks)
+        wait_for("warnings", lambda: all("silent" in job.text(r) for r in everywhere), SILENT_S)
         own_bench.lab.restore("leaf1", "core")
 
         def crossed() -> int:
@@ -126,9 +129,7 @@ def test_a_site_that_comes_back_in_time_costs_only_the_time(own_bench: Bench) ->
 
         begin = crossed()
         wait_for("exchanges that go on", lambda: crossed() > begin + 2000, ENDED_WITHIN_S)
-        assert not any(map(job.ended, range(job.ranks)))
-        warned = [job.text(rank) for rank in range(job.ranks)]
-        assert all("silent" in text for text in warned), warned
+        assert not any(map(job.ended, everywhere))
 
 
 @pytest.mark.slow
@@ -140,16 +141,15 @@ def test_with_the_default_error_handler_the_job_ends(own_bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_bench: Bench) -> None:
-    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
-    with running(own_bench, patience, "return", victim=VICTIM) as job:
+    with running(own_bench, PATIENCE, "return", victim=VICTIM) as job:
         victim = job.pid(VICTIM)
         os.kill(victim, signal.SIGSTOP)
-        time.sleep(3.5)
+        silent = f"rank {VICTIM} on h{VICTIM} silent"
+        wait_for("warnings", lambda: all(silent in job.text(r) for r in job.others), SILENT_S)
         assert not any(job.ended(rank) for rank in job.others)
         os.kill(victim, signal.SIGCONT)
         time.sleep(2.5)
         assert not any(job.ended(rank) for rank in job.others)
-        assert all(f"rank {VICTIM} on h{VICTIM} silent" in job.text(rank) for rank in job.others)
 
 
 def test_exit_right_after_the_last_exchange_under_loss(own_bench: Bench) -> None:

@@ -20,7 +20,8 @@ SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x
 FORMS = {
     f"{prefix}lltoall{suffix}" for prefix in ("A", "Ia", "Neighbor_a") for suffix in ("", "v", "w")
 }
-COMMON = {"Init", "Init_thread", "Finalize", "Abort", "Comm_free", "Wait", "Waitall"} | FORMS
+LIFE = {"Init", "Init_thread", "Finalize", "Abort", "Comm_free", "Comm_disconnect"}
+COMMON = LIFE | {"Wait", "Waitall"} | FORMS
 LARGE_COUNTS = COMMON | {f"{form}_c" for form in FORMS}
 WRAPPED = {"openmpi": COMMON, "mpich": LARGE_COUNTS, "mpiabi": LARGE_COUNTS}
 

@@ -19,7 +19,7 @@ from tests.pairwise import parametrize_pairwise
 
 from allemande.lab import Lab
 
-ENDED_WITHIN_S = 20
+ENDED_WITHIN_S = 60
 
 
 @pytest.fixture
@@ -116,13 +116,12 @@ def test_every_other_rank_ends_naming_who_is_lost(
 
 @pytest.mark.slow
 def test_a_stopped_rank_that_goes_on_costs_only_the_time(own_node: Bench) -> None:
-    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "20"}
+    patience = {"ALLEMANDE_PEER_WARNING_S": "1", "ALLEMANDE_PEER_TIMEOUT_S": "90"}
     with running(own_node, patience, "return", victim=1, slots=UNEQUAL) as job:
         victim = job.pid(1)
         os.kill(victim, signal.SIGSTOP)
-        time.sleep(3.5)
+        wait_for("the warning", lambda: "rank 1 on h0 stopped for" in job.text(0), 60)
         assert not any(job.ended(rank) for rank in job.others)
         os.kill(victim, signal.SIGCONT)
         time.sleep(2)
         assert not any(job.ended(rank) for rank in job.others)
-        assert "rank 1 on h0 stopped for" in job.text(0)

@@ -36,6 +36,10 @@ def run(bench: Bench, what: str) -> str:
     return text
 
 
+# Silence alone would tell after 20 s.
+AT_ONCE_S = 10
+
+
 def seconds(text: str, what: str) -> float:
     found = re.search(what + r" ([0-9.]+) s", text)
     assert found is not None, text
@@ -44,12 +48,12 @@ def seconds(text: str, what: str) -> float:
 
 def test_survivors_shrink_and_are_accelerated(own_bench: Bench) -> None:
     text = run(own_bench, "death")
-    assert seconds(text, "first exchange in") < 2
+    assert seconds(text, "first exchange in") < AT_ONCE_S
     over_udp = [line for line in text.splitlines() if "MPI_Alltoall" in line and "over UDP" in line]
     assert sum(int(line.split()[2]) for line in over_udp) >= 5 + 4, text
 
 
 def test_exchanges_on_a_revoked_communicator_end_at_once(own_bench: Bench) -> None:
     text = run(own_bench, "revoked")
-    assert seconds(text, "FAILED after") < 2
-    assert seconds(text, "first exchange in") < 2
+    assert seconds(text, "FAILED after") < AT_ONCE_S
+    assert seconds(text, "first exchange in") < AT_ONCE_S

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -201,6 +202,28 @@ def test_every_good_cluster_file_gives_a_report(capsys: pytest.CaptureFixture[st
     text = capsys.readouterr().out
     assert "Further links:\n  spine1 - spine2" in text
     assert "more than one path" in text
+
+
+GOOD = sorted((FIXTURES / "good").glob("*.toml"))
+
+
+@pytest.mark.parametrize("cluster", [*READY_MADE, "fat-tree:16", "torus:3x3", *map(str, GOOD)])
+def test_every_limit_names_the_links_that_give_it(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(cluster, "--size", "1000,50000") == 0
+    _, _, table = capsys.readouterr().out.partition("pair:\n")
+    header, *rows = [line for line in table.splitlines() if not line.startswith("warning:")]
+    begin = header.index("busiest link")
+    named = [row[begin:].split("  ")[0].strip() for row in rows if row[:begin].strip()]
+    assert named and all(named), table
+
+
+def test_all_links_of_a_host_together_limit_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(str(FIXTURES / "good" / "slow-and-fast-links.toml")) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"host links, each way +h0 -> \* +110 Mbit/s", out)
+    assert re.search(r"all paths together +h0 -> \* ", out)
 
 
 def test_two_networks_of_the_same_hosts_are_both_drawn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from allemande.decisions import load_decisions
 from allemande.errors import Failed
-from allemande.study.wrong_files import COST_MAX, LIES, Cost, job_seconds, verdict
+from allemande.study.wrong_files import (
+    COST_MAX,
+    LIES,
+    Cost,
+    job_seconds,
+    reversed_decisions,
+    reversed_times,
+    verdict,
+)
 from allemande.topology import load_cluster, parse_cluster
 
 
@@ -29,6 +40,46 @@ def test_each_lie_changes_what_it_says_alone() -> None:
     assert {host for host, one in moved.items() if one != true[host]}
     assert set(told("hosts-renamed")) == {f"old-{host}" for host in true}
     assert set(true) - set(told("one-renamed")) == {"h1"}
+
+
+def test_latencies_that_lie_are_those_of_the_file_times_ten() -> None:
+    true = parse_cluster(load_cluster("grid-8-8-8").to_toml(), "true.toml")
+    for lie, factor in (("latencies-tenth", 0.1), ("latencies-tenfold", 10)):
+        read = parse_cluster(LIES[lie](true.to_toml()), "lie.toml")
+        assert [link.latency_us for link in read.links] == pytest.approx(
+            [factor * link.latency_us for link in true.links]
+        )
+
+
+def test_of_another_day_the_slowest_way_has_the_time_of_the_fastest(tmp_path: Path) -> None:
+    assert reversed_times({"a": 3.0, "b": 1.0, "c": 2.0}) == {"b": 3.0, "c": 2.0, "a": 1.0}
+    path = tmp_path / "decisions.toml"
+    path.write_text(
+        """decisions = 2
+
+[[decision]]
+version = "1"
+mpi = "Open MPI"
+configuration = "00"
+calls = "MPI_Alltoall"
+ranks = 4
+hosts = 4
+least_bytes = 512
+most_bytes = 1023
+chosen = "library"
+why = "the fastest of 2; 1 too dear to be tried yet"
+way = [
+  { key = "udp sync-shuffle", name = "ours", time_us = 900.000, seen = 3, packets = 3 },
+  { key = "library", name = "the library", time_us = 100.000, seen = 9, packets = 0 },
+  { key = "mpi all", name = "all at once", time_us = 0.000, seen = 0, packets = 0 },
+]
+"""
+    )
+    path.write_text(reversed_decisions(path.read_text()))
+    (one,) = load_decisions(str(path))
+    told = {way.name: way.time_us for way in one.ways}
+    assert told == {"ours": 100, "the library": 900, "all at once": None}
+    assert one.chosen == "ours"
 
 
 def test_the_least_of_the_jobs_counts() -> None:

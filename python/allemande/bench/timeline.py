@@ -99,11 +99,15 @@ def _heights(network: Network) -> dict[str, int]:
 
 def busiest_level(cluster: Cluster, network: Network, size: int) -> Level:
     """The busiest level; of two equal directions the one that leaves a switch."""
-    limits = cluster.level_limits(None, size)
-    most_s = max(limit.seconds for limit in limits)
-    names = {limit.busiest: limit.level for limit in limits if limit.seconds == most_s}
     ports = network.ports()
     hosts = set(network.hosts)
+    labels = {port.label for port in ports}
+    # Several links together have no port.
+    limits = [one for one in cluster.level_limits(None, size) if one.busiest in labels]
+    if not limits:
+        return Level("host link", tuple(port for port in ports if port.node in hosts))
+    most_s = max(limit.seconds for limit in limits)
+    names = {limit.busiest: limit.level for limit in limits if limit.seconds == most_s}
     busiest = [port for port in ports if port.label in names]
     chosen = next((port for port in busiest if port.node not in hosts), busiest[0])
     heights = _heights(network)

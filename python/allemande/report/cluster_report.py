@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isclose
 from typing import Any
 
 from rich.console import Console
@@ -149,6 +150,12 @@ def as_json(cluster: Cluster, sizes: list[int], price: bool = False) -> dict[str
     }
 
 
+def _binding(levels: Iterable[LevelLimit], seconds: float) -> str:
+    """The link, or the links around one place, that give this limit."""
+    names = [one.busiest for one in levels if isclose(one.seconds, seconds, rel_tol=1e-6)]
+    return names[0] if names else "no single place"
+
+
 def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     """The table of limits: a row per level, a column per size, the binding level in bold."""
     by_size = [_merged(cluster.level_limits(None, size)) for size in sizes]
@@ -168,16 +175,17 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
             cells.append(f"[bold]{text}[/bold]" if binding else text)
         table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
     flows = alltoall_limits(cluster, sizes)
+    limiting = _binding((limit for _, limit in by_size[-1]), flows[-1].seconds)
     if not cluster.is_tree():
         if any(flow.method == "flow" for flow in flows):
             texts = [f"[bold]{format_limit(flow.seconds)}[/bold]" for flow in flows]
-            table.add_row("all paths together", "", "", *texts)
+            table.add_row("all paths together", limiting, "", *texts)
         if any(flow.method == "cuts only" for flow in flows):
             table.caption = "Too large for the flow over all paths: the limit may be longer."
             table.caption_justify = "left"
     pairs = zip(sizes, flows, strict=True)
     texts = [format_limit(bound_s(cluster, None, size, flow.seconds)) for size, flow in pairs]
-    table.add_row("bound, with the ways of packets", "", "", *texts)
+    table.add_row("bound, with the ways of packets", limiting, "", *texts)
     console.print(table)
 
 

@@ -1,10 +1,11 @@
-"""What does a wrong cluster file cost? Jobs with files that lie, beside jobs without a file.
+"""What does a wrong file cost? Jobs with files that lie, beside jobs without a file.
 
 Run as `python -m allemande.study.wrong_files` (`make bench-wrong`): in one lab, jobs of `--calls`
-calls of each size, bring-up and trials included, take turns: without a cluster file, with the true
-one, and with one for each lie. A lie may cost 5 % of the calls together. The figure of a candidate
-is the least of its jobs: a job that was disturbed is slower, none is faster. The last line is the
-verdict; exit code 1 where a lie costs more.
+calls of each size, bring-up and trials included, take turns: without a file, with the true cluster
+file, and with one for each lie. Decision files and profiles of another day say the reverse of what
+was measured: the slowest way has the time of the fastest. A lie may cost 5 % of the calls together.
+The figure of a candidate is the least of its jobs: a job that was disturbed is slower, none is
+faster. The last line is the verdict; exit code 1 where a lie costs more.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Annotated
 
 import typer
@@ -25,20 +27,26 @@ from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import compare
+from allemande.bench.comparison import Comparison, compare
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.errors import Failed
+from allemande.lab.timers import choose_timers
+from allemande.model.fits import with_fits
+from allemande.model.profile import Profile, Sample, save_profile
+from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
+from allemande.study.measured_choices import candidates_of
 from allemande.topology import compress_hostlist, expand_hostlist, load_cluster
 
 COST_MAX = 1.05  # times the calls of a job without a file
 LONGEST_S = 600.0  # of all calls of one size: all that are asked for are made
 SEED = 7
 NO_FILE = "no file"
+PROFILED_CALLS = 3  # of each way
 
 
 def _times(text: str, key: str, factor: float) -> str:
@@ -94,10 +102,48 @@ LIES: dict[str, Callable[[str], str]] = {
     "rates-tenth": lambda text: _times(text, "rate_mbit_s", 0.1),
     "rates-tenfold": lambda text: _times(text, "rate_mbit_s", 10),
     "queues-tenfold": lambda text: _times(text, "queue_[a-z]+_packets|buffer_packets", 10),
+    "latencies-tenth": lambda text: _times(text, "latency_us", 0.1),
+    "latencies-tenfold": lambda text: _times(text, "latency_us", 10),
     "leaves-shuffled": _shuffled,
     "hosts-renamed": _all_renamed,
     "one-renamed": _one_renamed,
 }
+OTHER_DECISIONS = "decisions-reversed"
+OTHER_PROFILE = "profile-reversed"
+ALL_LIES = (*LIES, OTHER_DECISIONS, OTHER_PROFILE)
+
+
+def reversed_times(times: Mapping[str, float]) -> dict[str, float]:
+    """The fastest has the time of the slowest, and so on."""
+    ranked = sorted(times, key=lambda name: times[name])
+    return {name: times[other] for name, other in zip(ranked, reversed(ranked), strict=True)}
+
+
+def reversed_decisions(text: str) -> str:
+    """A decision file in which the ways tried have each other's times."""
+    head, *tables = text.split("[[decision]]\n")
+    way = re.compile(r'key = "([^"]*)"(.*?)time_us = ([0-9.]+)')
+    for at, table in enumerate(tables):
+        tried = {key: float(us) for key, _, us in way.findall(table) if float(us) > 0}
+        told = reversed_times(tried)
+        chosen = min(told, key=lambda key: told[key])
+
+        def changed(match: re.Match[str], told: Mapping[str, float] = told) -> str:
+            return f'key = "{match[1]}"{match[2]}time_us = {told.get(match[1], 0.0):.3f}'
+
+        tables[at] = re.sub(r'^chosen = ".*"$', f'chosen = "{chosen}"', table, flags=re.MULTILINE)
+        tables[at] = way.sub(changed, tables[at])
+    return "[[decision]]\n".join([head, *tables])
+
+
+def reversed_profile(profile: Profile) -> Profile:
+    """A profile in which the ways have each other's times, size by size."""
+    samples: list[Sample] = []
+    for size in sorted({one.bytes for one in profile.samples}):
+        of_size = [one for one in profile.samples if one.bytes == size]
+        told = reversed_times({one.candidate: median(one.times_s) for one in of_size})
+        samples += [replace(one, times_s=(told[one.candidate],) * 3) for one in of_size]
+    return with_fits(replace(profile, samples=tuple(samples), fits=()))
 
 
 @dataclass(frozen=True)
@@ -136,40 +182,83 @@ def verdict(costs: Sequence[Cost]) -> tuple[bool, str]:
     )
 
 
+@dataclass(frozen=True)
+class Lab:
+    """Where jobs run, and how many calls they make."""
+
+    cluster: str
+    library: str
+    scale: float
+    calls: int
+
+    def compared(self, names: Sequence[str], sizes: Sequence[int], calls: int) -> Comparison:
+        effort = Effort(
+            rounds=1, warmup=0, calls=calls, calls_max=calls, seconds=0, seconds_max=LONGEST_S
+        )
+        candidates = parse_candidates([",".join(names)])
+        compared = compare(Request(self.cluster, sizes, candidates, effort, scale=self.scale))
+        if compared.failed:
+            raise Failed(
+                f"{self.cluster}, {self.library}: {'; '.join(compared.warnings) or 'not measured'}"
+            )
+        return compared
+
+    def candidate(self, options: str) -> str:
+        return f"allemande+{self.library}:trials=on,{options}"
+
+
+def _decisions_of(lab: Lab, size: int, path: Path) -> str:
+    """What a job of this size writes, without a cluster file."""
+    path.unlink(missing_ok=True)
+    lab.compared([lab.candidate(f"cluster=off,decisions={path}")], [size], lab.calls)
+    return path.read_text(encoding="utf-8")
+
+
+def _profile_of(lab: Lab, sizes: Sequence[int]) -> Profile:
+    """Of every way, a few calls each."""
+    compared = lab.compared(candidates_of(lab.library), sizes, PROFILED_CALLS)
+    known = load_cluster(lab.cluster).scaled(lab.scale)
+    text = json.dumps([figure.as_json() for figure in compared.figures])
+    samples = bench_samples(text, lab.cluster, [host.name for host in known.hosts])
+    profile = profile_of(known, samples, mpi=compared.setting.versions[-1])
+    factor = choose_timers(None, lab.scale).factor
+    return replace(profile, network=replace(profile.network, time_scale=factor))
+
+
 def _measure(
-    cluster: str,
-    library: str,
-    scale: float,
-    sizes: Sequence[int],
-    lies: Sequence[str],
-    jobs: int,
-    calls: int,
-    folder: Path,
+    lab: Lab, sizes: Sequence[int], lies: Sequence[str], jobs: int, folder: Path
 ) -> list[Cost]:
-    text = load_cluster(cluster).scaled(scale).to_toml()
-    names = {NO_FILE: f"allemande+{library}:trials=on,cluster=off"}
+    text = load_cluster(lab.cluster).scaled(lab.scale).to_toml()
+    names = {NO_FILE: lab.candidate("cluster=off")}
     for lie in lies:
-        path = folder / f"{cluster}-{lie}.toml"
-        write_output(str(path), LIES[lie](text))
-        names[lie] = f"allemande+{library}:trials=on,cluster={path}"
-    effort = Effort(
-        rounds=jobs, warmup=0, calls=calls, calls_max=calls, seconds=0, seconds_max=LONGEST_S
-    )
+        path = folder / f"{lab.cluster}-{lab.library}-{lie}.toml"
+        if lie in LIES:
+            write_output(str(path), LIES[lie](text))
+            names[lie] = lab.candidate(f"cluster={path}")
+        elif lie == OTHER_PROFILE:
+            save_profile(reversed_profile(_profile_of(lab, sizes)), path)
+            names[lie] = lab.candidate(f"cluster=off,profile={path}")
     costs = []
     for size in sizes:
-        candidates = parse_candidates([",".join(names.values())])
-        compared = compare(Request(cluster, [size], candidates, effort, scale=scale))
-        if compared.failed:
-            raise Failed(f"{cluster}, {library}: {'; '.join(compared.warnings) or 'not measured'}")
-        times_s = {one.candidate: one.times_s for one in compared.figures}
-        without_s = job_seconds(times_s[names[NO_FILE]], calls)
+        other_day = folder / f"{lab.cluster}-{lab.library}-{size}-decisions.toml"
+        decided = ""
+        if OTHER_DECISIONS in lies:
+            decided = reversed_decisions(_decisions_of(lab, size, other_day))
+            names[OTHER_DECISIONS] = lab.candidate(f"cluster=off,decisions={other_day}")
+        times_s: dict[str, list[float]] = {name: [] for name in names.values()}
+        for _ in range(jobs):
+            if decided:  # the job before has corrected it
+                other_day.write_text(decided, encoding="utf-8")
+            for one in lab.compared(list(names.values()), [size], lab.calls).figures:
+                times_s[one.candidate] += one.times_s
+        without_s = job_seconds(times_s[names[NO_FILE]], lab.calls)
         costs += [
             Cost(
-                cluster,
-                library,
+                lab.cluster,
+                lab.library,
                 size,
                 lie,
-                job_seconds(times_s[name], calls),
+                job_seconds(times_s[name], lab.calls),
                 without_s,
                 times_s[name],
             )
@@ -206,23 +295,15 @@ def _command(
     output: Annotated[
         str | None, typer.Option("--json", metavar="FILE", help="Write every time as JSON.")
     ] = None,
-    lies: Annotated[str, typer.Option(help=f"Some of {', '.join(LIES)}.")] = ",".join(LIES),
+    lies: Annotated[str, typer.Option(help=f"Some of {', '.join(ALL_LIES)}.")] = ",".join(ALL_LIES),
 ) -> None:
-    """Compare jobs with wrong cluster files with jobs without one."""
+    """Compare jobs with wrong files with jobs without one."""
     costs = []
     with tempfile.TemporaryDirectory(prefix="allemande-wrong-") as folder:
         for cluster in clusters.split(","):
             for library in libraries.split(","):
-                costs += _measure(
-                    cluster,
-                    library,
-                    scale,
-                    parse_sizes(sizes),
-                    lies.split(","),
-                    jobs,
-                    calls,
-                    Path(folder),
-                )
+                lab = Lab(cluster, library, scale, calls)
+                costs += _measure(lab, parse_sizes(sizes), lies.split(","), jobs, Path(folder))
     write_output(output, json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
     Console(width=120).print(_table(costs, calls))
     good, line = verdict([cost for cost in costs if cost.lie not in (NO_FILE, "true")])

@@ -61,6 +61,7 @@
   X(Group_free)                 \
   X(Comm_dup)                   \
   X(Comm_free)                  \
+  X(Comm_disconnect)            \
   X(Comm_create_keyval)         \
   X(Comm_free_keyval)           \
   X(Comm_set_attr)              \

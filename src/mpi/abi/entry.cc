@@ -156,6 +156,12 @@ int comm_free(void* comm) {
   return with_words<int(void*)>(self.library().api().Comm_free)(comm);
 }
 
+int comm_disconnect(void* comm) {
+  auto& self = interposer();
+  self.freeing(comm);
+  return with_words<int(void*)>(self.library().api().Comm_disconnect)(comm);
+}
+
 int wait(void* request, void* status) {
   auto& self = interposer();
   self.sleep_until_complete(1, request);

@@ -74,7 +74,9 @@ int init(int* argc, char*** argv);
 int init_thread(int* argc, char*** argv, int required, int* provided);
 int finalize();
 int abort(Word comm, int code);
-int comm_free(void* comm);  // a pointer to a handle of the library's ABI
+// `comm`: a pointer to a handle of the library's ABI.
+int comm_free(void* comm);
+int comm_disconnect(void* comm);
 
 // `caller` is the address the exported function returns to.
 int alltoall(const void* caller, const Arguments& arguments);

@@ -79,6 +79,13 @@ ALM_EXPORT int MPI_Comm_free(void* comm) {
   return next != nullptr ? next(comm) : entry::comm_free(comm);
 }
 
+ALM_EXPORT int PMPI_Comm_disconnect(void* comm) { return entry::comm_disconnect(comm); }
+
+ALM_EXPORT int MPI_Comm_disconnect(void* comm) {
+  static auto* const next = tool<decltype(PMPI_Comm_disconnect)>("MPI_Comm_disconnect");
+  return next != nullptr ? next(comm) : entry::comm_disconnect(comm);
+}
+
 ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
 
 ALM_EXPORT int MPI_Wait(void* request, void* status) {

@@ -315,7 +315,9 @@ EndpointCounters Driver::endpoint_counters() const {
 DriverCounters Driver::driver_counters() const {
   if (!impl_->in_owner()) return {};
   const Lock lock(impl_->mutex);
-  return impl_->counters;
+  DriverCounters counters = impl_->counters;
+  counters.waiter_looks = impl_->waiters.looks();
+  return counters;
 }
 
 clocks::RateClaim Driver::rate() const {

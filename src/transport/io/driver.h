@@ -41,6 +41,7 @@ struct DriverCounters {
   std::uint64_t unknown_set = 0;  // datagrams from strangers, or for a set that is gone
   std::uint64_t exchanges = 0;
   std::uint64_t responder_turns = 0;  // how often the responder took over the sockets
+  std::uint64_t waiter_looks = 0;     // of threads that wait while another one drives
 };
 
 // The text of the error that two ranks do not exchange by the same means in a call. `sends`: bytes

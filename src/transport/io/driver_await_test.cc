@@ -52,6 +52,35 @@ TEST(Driver, TheNextExchangeOfAFamilyBeginsBeforeTheFirstIsComplete) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// Threads that wait while another drives look once when they begin, once when they are woken, and
+// every millisecond.
+TEST(Driver, WhoWaitsIsNotWokenForTheExchangesOfOthers) {
+  constexpr std::size_t kThreads = 8;
+  constexpr unsigned kCalls = 200;
+  Cluster cluster(2, kThreads);
+  const base::Nanos begin = monotonic_now();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    for (std::size_t s = 0; s < kThreads; ++s) {
+      threads.emplace_back([&cluster, rank, s] {
+        Side side(cluster, rank, 500, s);
+        for (unsigned i = 0; i < kCalls; ++i) {
+          ASSERT_TRUE(side.run(i));
+          ASSERT_TRUE(side.check(i));
+        }
+      });
+    }
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto ticks = static_cast<std::uint64_t>((monotonic_now() - begin) / base::kMillisecond);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const auto counters = cluster.driver(rank).driver_counters();
+    EXPECT_EQ(counters.exchanges, kThreads * kCalls);
+    EXPECT_LT(counters.waiter_looks, 3 * counters.exchanges + 2 * kThreads * ticks)
+        << ticks << " ms";
+  }
+}
+
 // The responder, or whoever awaits another exchange, carries it out.
 TEST(Driver, AStartedExchangeThatNobodyAwaitsGoesOn) {
   Cluster cluster(2);

@@ -170,7 +170,7 @@ void Driver::Impl::tell(Lock& lock) {
     if (!outbox.empty()) block(lock, limit, driver_wake, &read);
   }
   driving = false;
-  if (waiting > 0) turn_over.notify_all();
+  waiters.wake_all();
   end_call(now);
 }
 

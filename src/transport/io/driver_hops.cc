@@ -10,9 +10,7 @@ void Driver::ask_routers(HopAsker& hops) {
   Lock lock(self.mutex);
   self.begin_call();
   while (self.driving) {
-    ++self.waiting;
-    self.turn_over.wait_for(lock, kTurnInterval);
-    --self.waiting;
+    self.waiters.wait(lock, nullptr, [&self] { return !self.driving; });
   }
   self.driving = true;
   const std::uint32_t listened = self.endpoint->listening();
@@ -25,7 +23,7 @@ void Driver::ask_routers(HopAsker& hops) {
   }
   if (!self.several_sockets) self.endpoint->listen(listened);
   self.driving = false;
-  if (self.waiting > 0) self.turn_over.notify_all();
+  self.waiters.hand_over();
   self.end_call(self.now);
 }
 

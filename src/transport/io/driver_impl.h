@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/waiters.h"
 #include "transport/io/driver.h"
 #include "transport/io/hops.h"
 #include "transport/io/looks.h"
@@ -22,8 +23,6 @@ namespace alm::io {
 // How often `progress` is called, and every peer checked.
 constexpr base::Nanos kProgressInterval = base::kMillisecond;
 constexpr base::Nanos kCheckInterval = 100 * base::kMillisecond;
-// How often a thread that waits for its turn to drive looks.
-constexpr std::chrono::milliseconds kTurnInterval{1};
 // Shorter waits would cost more time than they save.
 constexpr base::Nanos kGatherMin = 100 * base::kMicrosecond;
 // Shorter times in which nobody reads are normal.
@@ -136,8 +135,7 @@ struct Driver::Impl {
   pid_t owner;
 
   bool driving = false;
-  std::condition_variable turn_over;
-  int waiting = 0;
+  base::Waiters<Call> waiters;
   Wake driver_wake;
 
   std::thread responder;

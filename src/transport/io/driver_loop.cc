@@ -31,9 +31,9 @@ void Driver::Impl::serve(Lock& lock, Call& call) {
       driving = true;
       drive(lock, call);
       driving = false;
-      if (waiting > 0) turn_over.notify_all();
     }
   }
+  if (!driving) waiters.hand_over();
   // Arrivals may come so fast that there is no wait between them.
   if (call.event && call.event->arrived && owes(call)) pay(lock, call);
 }
@@ -46,6 +46,7 @@ void Driver::Impl::pay(Lock& lock, Call& call) {
   const bool progress = call.progress && now >= call.next_progress;
   const base::Nanos begin = now;
   const std::vector<std::string> warnings = std::exchange(call.warnings, {});
+  if (!driving) waiters.hand_over();
   lock.unlock();
   if (progress) call.progress();
   for (const std::string& text : warnings) {
@@ -71,7 +72,7 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
     if (more) continue;
     base::Nanos until = std::min({earliest_deadline(), call.deadline, next_check(call)});
     if (call.progress) until = std::min(until, call.next_progress);
-    if (outbox.empty() && waiting == 0 && news_before_sleep(until)) {
+    if (outbox.empty() && !waiters.any() && news_before_sleep(until)) {
       read = false;
       continue;
     }
@@ -107,9 +108,7 @@ bool Driver::Impl::packets_come_soon() const {
 void Driver::Impl::await_turn(Lock& lock, Call& call) {
   // It may sleep without knowing what we have to send.
   if (wants_attention(call)) driver_wake.kick();
-  ++waiting;
-  turn_over.wait_for(lock, kTurnInterval, [&] { return !driving || find_event(call); });
-  --waiting;
+  waiters.wait(lock, &call, [&] { return !driving || find_event(call); });
   now = monotonic_now();
   update(call);
 }
@@ -176,7 +175,7 @@ void Driver::Impl::finish_complete() {
     endpoint->exchanged(entry->to_come, now - entry->begun);
     other = true;
   }
-  if (other && waiting > 0) turn_over.notify_all();
+  if (other) waiters.tell([this](Call& call) { return find_event(call); });
 }
 
 base::Nanos Driver::Impl::earliest_deadline() const {

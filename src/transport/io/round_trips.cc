@@ -10,7 +10,6 @@
 #include <cstring>
 #include <ctime>
 #include <utility>
-#include <vector>
 
 #include "transport/io/endpoint.h"
 #include "transport/io/hops.h"
@@ -18,8 +17,6 @@
 
 namespace alm::io {
 namespace {
-
-constexpr std::uint32_t kDatagramBytes = 64;
 
 // The kernel that refuses a datagram sends its payload back.
 struct Payload {
@@ -54,19 +51,21 @@ std::optional<base::Nanos> time_of_refusal(msghdr& message) {
 
 class Asker {
  public:
-  // `bytes`: of a question, at least a Payload.
-  Asker(int fd, std::span<const Address> hosts, std::size_t bytes)
-      : fd_(fd), hosts_(hosts), question_(bytes), sent_(hosts.size()) {}
+  Asker(int fd, std::span<const Address> hosts, std::uint32_t datagram_bytes)
+      : fd_(fd),
+        hosts_(hosts),
+        datagram_(std::max<std::size_t>(datagram_bytes, sizeof(Payload))),
+        sent_(hosts.size()) {}
 
   void ask(Echoes::Question question) {
     const Payload payload{question.host, question.attempt};
-    std::memcpy(question_.data(), &payload, sizeof payload);
+    std::memcpy(datagram_.data(), &payload, sizeof payload);
     const Address& to = hosts_[question.host];
     sent_[question.host][question.attempt] = wall_clock();
     // An error of an earlier question is reported once, by whichever call comes next. What cannot
     // be sent has no answer.
     for (int attempt = 0; attempt < 2; ++attempt) {
-      if (::sendto(fd_, question_.data(), question_.size(), MSG_DONTWAIT | MSG_NOSIGNAL, to.get(),
+      if (::sendto(fd_, datagram_.data(), datagram_.size(), MSG_DONTWAIT | MSG_NOSIGNAL, to.get(),
                    to.length) >= 0) {
         return;
       }
@@ -101,7 +100,7 @@ class Asker {
  private:
   int fd_;
   std::span<const Address> hosts_;
-  std::vector<std::byte> question_;
+  std::vector<std::byte> datagram_;
   std::vector<std::array<base::Nanos, Echoes::kTries>> sent_;  // [host][attempt]
 };
 
@@ -115,18 +114,24 @@ void set_port(Address& address, std::uint16_t port) {
 
 }  // namespace
 
-Echoes::Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, base::Nanos patience)
-    : self_(self), patience_(patience), end_(now + kPatiences * patience), least_(hosts, 0) {}
+Echoes::Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, const Manner& manner)
+    : self_(self),
+      manner_(manner),
+      end_(now + (manner.limit > 0 ? manner.limit : kPatiences * manner.patience)),
+      least_(hosts, 0) {}
 
 std::optional<Echoes::Question> Echoes::next(base::Nanos now) {
-  while (!asked_.empty() && asked_.front().until <= now) asked_.erase(asked_.begin());
-  if (next_ == all() || asked_.size() >= kUnderWay) return std::nullopt;
+  while (!asked_.empty() && asked_.front().until <= now) {
+    asked_.erase(asked_.begin());
+    if (manner_.ends_in_silence) end_ = std::min(end_, now);
+  }
+  if (now >= end_ || next_ == all() || asked_.size() >= manner_.under_way) return std::nullopt;
   const std::uint64_t others = least_.size() - 1;
   // Neighbours ask different hosts first.
   const auto host = static_cast<std::uint32_t>((self_ + 1 + next_ % others) % least_.size());
   const Question question{host, static_cast<std::uint32_t>(next_ / others)};
   ++next_;
-  asked_.push_back({question, now + patience_});
+  asked_.push_back({question, now + manner_.patience});
   return question;
 }
 
@@ -142,12 +147,12 @@ base::Nanos Echoes::deadline() const {
 
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
-                                                           std::uint32_t self, base::Nanos patience,
-                                                           std::uint32_t datagram_bytes) {
+                                                           std::uint32_t self,
+                                                           const Echoes::Manner& manner) {
   UdpSocketOptions options;
   options.local = local;
   set_port(options.local, 0);
-  options.datagram_bytes = std::max(datagram_bytes, kDatagramBytes);
+  options.datagram_bytes = manner.datagram_bytes;
   auto socket = UdpSocket::open(options);
   if (!socket) return socket.error();
   const int fd = socket.value().fd();
@@ -156,9 +161,9 @@ base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
   ::setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   std::vector<Address> to(hosts.begin(), hosts.end());
   for (Address& address : to) set_port(address, kDiscardPort);
-  Asker asker(fd, to, std::max<std::size_t>(datagram_bytes, sizeof(Payload)));
+  Asker asker(fd, to, manner.datagram_bytes);
   base::Nanos now = monotonic_now();
-  Echoes echoes(static_cast<std::uint32_t>(hosts.size()), self, now, patience);
+  Echoes echoes(static_cast<std::uint32_t>(hosts.size()), self, now, manner);
   while (!echoes.done(now)) {
     while (const auto question = echoes.next(now)) asker.ask(*question);
     const base::Nanos wait = std::max<base::Nanos>(0, echoes.deadline() - now);

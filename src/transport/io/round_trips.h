@@ -20,16 +20,23 @@ namespace alm::io {
 class Echoes {
  public:
   static constexpr std::uint32_t kTries = 3;  // for each host
-  static constexpr std::size_t kUnderWay = 32;
-  static constexpr std::uint32_t kPatiences = 20;
+  static constexpr base::Nanos kPatiences = 20;
+
+  struct Manner {
+    base::Nanos patience = 0;    // how long to wait for an answer
+    base::Nanos limit = 0;       // all questions end after that; 0: after so many patiences
+    std::size_t under_way = 32;  // at once
+    // Ends when one question is not answered: kernels answer a few at a time, or none.
+    bool ends_in_silence = false;
+    std::uint32_t datagram_bytes = 64;
+  };
 
   struct Question {
     std::uint32_t host = 0, attempt = 0;
     bool operator==(const Question&) const = default;
   };
 
-  // `patience`: how long to wait for an answer. All questions end after kPatiences times that.
-  Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, base::Nanos patience);
+  Echoes(std::uint32_t hosts, std::uint32_t self, base::Nanos now, const Manner& manner);
 
   // The question to ask now; nothing: wait until deadline().
   std::optional<Question> next(base::Nanos now);
@@ -47,17 +54,18 @@ class Echoes {
   std::uint64_t all() const { return std::uint64_t{kTries} * (least_.size() - 1); }
 
   std::uint32_t self_;
-  base::Nanos patience_, end_;
+  Manner manner_;
+  base::Nanos end_;
   std::uint64_t next_ = 0;    // the number of the next question; every host once, then again
   std::vector<Asked> asked_;  // in the order of `until`
   std::vector<base::Nanos> least_;
 };
 
-// Asks from the address of `local`, by any port, with questions of so many bytes (answers are
-// short). Returns [host] the shortest round trip; 0: no answer, or self. Errors (kIo): no socket.
+// Asks from the address of `local`, by any port. Returns [host] the shortest round trip; 0: no
+// answer, or self. Errors (kIo): no socket.
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
                                                            std::span<const Address> hosts,
-                                                           std::uint32_t self, base::Nanos patience,
-                                                           std::uint32_t datagram_bytes = 0);
+                                                           std::uint32_t self,
+                                                           const Echoes::Manner& manner);
 
 }  // namespace alm::io

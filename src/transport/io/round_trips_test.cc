@@ -10,8 +10,10 @@ namespace {
 
 using Question = Echoes::Question;
 
+constexpr Echoes::Manner kManner{.patience = 100, .limit = 2000};
+
 TEST(Echoes, EveryOtherHostIsAskedAFewTimes) {
-  Echoes echoes(5, 2, 0, 100);
+  Echoes echoes(5, 2, 0, kManner);
   std::multiset<std::uint32_t> asked;
   while (const auto question = echoes.next(0)) asked.insert(question->host);
   for (const std::uint32_t host : {0u, 1u, 3u, 4u}) EXPECT_EQ(asked.count(host), Echoes::kTries);
@@ -19,15 +21,15 @@ TEST(Echoes, EveryOtherHostIsAskedAFewTimes) {
 }
 
 TEST(Echoes, NeighboursAskDifferentHostsFirst) {
-  EXPECT_EQ(Echoes(5, 2, 0, 100).next(0)->host, 3U);
-  EXPECT_EQ(Echoes(5, 4, 0, 100).next(0)->host, 0U);
+  EXPECT_EQ(Echoes(5, 2, 0, kManner).next(0)->host, 3U);
+  EXPECT_EQ(Echoes(5, 4, 0, kManner).next(0)->host, 0U);
 }
 
 TEST(Echoes, FewQuestionsAreUnderWayAtOnce) {
-  Echoes echoes(1000, 0, 0, 100);
+  Echoes echoes(1000, 0, 0, kManner);
   std::size_t under_way = 0;
   while (echoes.next(0)) ++under_way;
-  EXPECT_EQ(under_way, Echoes::kUnderWay);
+  EXPECT_EQ(under_way, kManner.under_way);
   echoes.answered({7, 0}, 10);
   EXPECT_TRUE(echoes.next(10));
   EXPECT_FALSE(echoes.next(10));
@@ -36,7 +38,7 @@ TEST(Echoes, FewQuestionsAreUnderWayAtOnce) {
 }
 
 TEST(Echoes, TheShortestRoundTripCounts) {
-  Echoes echoes(2, 0, 0, 100);
+  Echoes echoes(2, 0, 0, kManner);
   while (echoes.next(0)) continue;
   echoes.answered({1, 0}, 30);
   echoes.answered({1, 1}, 20);
@@ -47,7 +49,7 @@ TEST(Echoes, TheShortestRoundTripCounts) {
 }
 
 TEST(Echoes, WhoNeverAnswersIsNotWaitedForLong) {
-  Echoes echoes(3, 0, 0, 100);
+  Echoes echoes(3, 0, 0, kManner);
   while (echoes.next(0)) continue;
   echoes.answered({1, 0}, 30);
   EXPECT_FALSE(echoes.done(99));
@@ -57,9 +59,22 @@ TEST(Echoes, WhoNeverAnswersIsNotWaitedForLong) {
 }
 
 TEST(Echoes, AllIsOverAfterAWhile) {
-  const Echoes echoes(1000, 0, 5, 100);
-  EXPECT_FALSE(echoes.done(5 + 100 * Echoes::kPatiences - 1));
-  EXPECT_TRUE(echoes.done(5 + 100 * Echoes::kPatiences));
+  const Echoes echoes(1000, 0, 5, kManner);
+  EXPECT_FALSE(echoes.done(5 + kManner.limit - 1));
+  EXPECT_TRUE(echoes.done(5 + kManner.limit));
+}
+
+TEST(Echoes, TheFirstThatIsNotAnsweredMayEndIt) {
+  Echoes::Manner manner = kManner;
+  manner.ends_in_silence = true;
+  manner.under_way = 1;
+  Echoes echoes(5, 0, 0, manner);
+  echoes.answered(*echoes.next(0), 30);
+  EXPECT_TRUE(echoes.next(30));
+  EXPECT_FALSE(echoes.next(129));
+  EXPECT_FALSE(echoes.done(129));
+  EXPECT_FALSE(echoes.next(130));
+  EXPECT_TRUE(echoes.done(130));
 }
 
 // Over loopback, where the kernel refuses what is sent to a port without a listener.
@@ -68,7 +83,9 @@ TEST(RoundTrips, HostsAnswerWithoutAProcess) {
   for (const char* name : {"127.0.0.1", "127.0.0.2", "127.0.0.3"}) {
     hosts.push_back(make_address(name, 4711).value());
   }
-  const auto found = measure_round_trips(hosts[1], hosts, 1, base::kSecond);
+  const auto found = measure_round_trips(
+      hosts[1], hosts, 1,
+      {.patience = base::kSecond, .limit = 20 * base::kSecond, .datagram_bytes = 512});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found.value()[1], 0);
   for (const std::size_t host : {0u, 2u}) {
