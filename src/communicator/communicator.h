@@ -4,7 +4,6 @@
 // (courier/failure.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +15,7 @@
 #include "communicator/neighbour_load.h"
 #include "communicator/neighbourhood.h"
 #include "communicator/nonblocking_queue.h"
+#include "communicator/persistent_call.h"
 #include "communicator/report.h"
 #include "communicator/taken_ways.h"
 #include "communicator/trials.h"
@@ -34,7 +34,8 @@ namespace alm::communicator {
 class Communicator {
  public:
   // For an intracommunicator of two or more ranks. Calls pass through until it is brought up.
-  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self);
+  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self,
+               std::shared_ptr<job::CommLife> life = std::make_shared<job::CommLife>());
 
   // Makes one and brings it up.
   static std::unique_ptr<Communicator> create(job::Job& job, job::CommHandle comm,
@@ -51,6 +52,7 @@ class Communicator {
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);
   std::uint32_t ranks() const { return members_.ranks; }
+  std::uint32_t self() const { return members_.self; }
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 
@@ -64,13 +66,27 @@ class Communicator {
   // until then, datatypes need not.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+  // Persistent, with MPI alone, and on a communicator that carries nothing else: a thread carries
+  // out each start of `request`, until there is another or none. It looks for one whenever look()
+  // is called, and now and then. `like`: takes the way that this one of the same ranks has found.
+  bool can_persist(bool blocks) const;
+  void persist(const courier::AlltoallCall& call, const Communicator& like,
+               std::shared_ptr<job::PersistentRequest> request);
+  void persist_blocks(const courier::BlockCall& call,
+                      std::shared_ptr<job::PersistentRequest> request);
+  void end_persistent() { queue_.unwatch(); }
+  void look() { queue_.look(); }
+  // Whether blocking calls have left the library no better way for blocks of this size.
+  bool prefers_ours(std::uint64_t bytes) const;
   // Waits for what has been started.
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
 
+  // The program is about to free the communicator.
+  void let_go() { life_->let_go(); }
   // Called from inside MPI when the communicator is freed. It only sets a mark.
-  void mark_dead() { dead_->store(true); }
-  bool dead() const { return dead_->load(); }
+  void mark_dead() { life_->end(); }
+  bool dead() const { return life_->ended(); }
   // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
   int withdraw(const char* function, const base::Error& error);
   // Raises an error that was found after the last call was complete through the error handler.
@@ -80,6 +96,7 @@ class Communicator {
   const courier::Failure& failure() const { return failure_; }
   // What prevents UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
+  const std::shared_ptr<job::CommLife>& life() const { return life_; }
   // The counters of UDP, until close().
   transport::Counters traffic() const { return courier_.traffic(); }
 
@@ -100,6 +117,10 @@ class Communicator {
                       std::uint64_t most = 0);
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, job::RequestHandle& request);
+  template <class Kept, class Carry>
+  void watch(std::shared_ptr<Kept> kept, std::shared_ptr<job::PersistentRequest> request,
+             Carry carry);
+  job::Outcome guarded(const char* function, const std::function<job::Outcome()>& carry);
   template <class Carry>
   int enqueue(const char* function, Carry carry, job::RequestHandle& request);
   // Called in the thread that carries the exchange out.
@@ -107,13 +128,14 @@ class Communicator {
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
                      courier::Counts counts, std::uint64_t most = 0);
 
+  static base::Status packed(int code);  // of Staging::begin()
   base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
   int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);
 
   job::Job& job_;
   job::CommHandle comm_;
-  std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<job::CommLife> life_;
   bool open_ = false;
   std::optional<tuning::Due> due_;  // not brought up yet
   std::string refusal_;             // why it cannot be, on this rank

@@ -181,12 +181,15 @@ std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   if (!on()) return model;
   const auto found = tried_.find(key_of(bytes));
   if (found == tried_.end() || !found->second.trial.has_decided()) {
-    const bool unasked = job_.options.progress == "auto" && bytes <= kLibrariesCombine;
-    return unasked ? std::nullopt : std::optional(model);
+    return leaves_to_library(bytes) ? std::nullopt : std::optional(model);
   }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
   if (way == tuning::kNativeWay) return std::nullopt;
   return way.kind == tuning::Way::Kind::kMessages ? model : way;
+}
+
+bool Trials::leaves_to_library(std::uint64_t bytes) const {
+  return on() && job_.options.progress == "auto" && bytes <= kLibrariesCombine;
 }
 
 tuning::Decision Trials::subject(const Tried& tried) const {

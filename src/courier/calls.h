@@ -36,6 +36,12 @@ struct BlockCall {
   std::span<const std::uint32_t> send_to = {}, recv_from = {};  // [buffer] rank; empty: its index
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
+
+  std::uint64_t mean_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const job::TypedBuffer& block : send) bytes += block.bytes();
+    return send.empty() ? 0 : bytes / send.size();
+  }
 };
 
 // Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall and its v and w forms.

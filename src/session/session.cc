@@ -179,11 +179,15 @@ void Session::refuse(tally::Taken* taken) {
 
 void Session::note_passed(tally::Function function, std::uint64_t bytes) {
   tally::Taken taken;
+  const bool persistent = tally::is_persistent(function);
   if (!accelerating_) {
     passes(&taken, refusal());
-  } else {
-    passes(&taken, starting() ? "library: nonblocking, not brought up or faster"
+  } else if (!starting()) {
+    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
                               : "library: nonblocking, see ALLEMANDE_PROGRESS");
+  } else {
+    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
+                              : "library: nonblocking, not brought up or faster");
   }
   job_.tally.note(function, bytes, taken, -1);
 }
@@ -288,6 +292,31 @@ std::optional<int> Session::start_blocks(const courier::BlockCall& call,
   return on_open_communicator(call.comm, [&](communicator::Communicator& found) {
     return found.start_blocks(call, request);
   });
+}
+
+std::optional<int> Session::persist(const courier::AlltoallCall& call,
+                                    job::RequestHandle& request) {
+  return make_persistent(call, request);
+}
+
+std::optional<int> Session::persist_blocks(const courier::BlockCall& call,
+                                           job::RequestHandle& request) {
+  return make_persistent(call, request);
+}
+
+template <class Call>
+std::optional<int> Session::make_persistent(const Call& call, job::RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  const job::Doing::InCall in(job_.doing, call.name);
+  reap();
+  communicator::Communicator* parent = nullptr;
+  if (const int code = find_or_create(call.comm, parent); code != job::kMpiSuccess) return code;
+  std::optional<int> code;
+  if (parent != nullptr && (parent->accelerates() || parent->waits())) {
+    code = persistent_.make(call, *parent, request);
+  }
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  return code;
 }
 
 template <class Start>
@@ -395,6 +424,7 @@ void Session::communicator_freed(void* state) {
 }
 
 void Session::forget(job::CommHandle comm) {
+  if (void* state = mpi_.state(comm)) static_cast<communicator::Communicator*>(state)->let_go();
   const std::lock_guard lock(mutex_);
   const auto known = not_kept_.find(comm);
   if (known == not_kept_.end()) return;
@@ -414,7 +444,11 @@ void Session::reap() {
     std::move(first_dead, communicators_.end(), std::back_inserter(dead));
     communicators_.erase(first_dead, communicators_.end());
   }
-  for (const auto& communicator : dead) communicator->close();
+  for (const auto& communicator : dead) {
+    persistent_.leave(*communicator);
+    communicator->close();
+  }
+  persistent_.reap();
 }
 
 void Session::passed_by(std::string_view function, std::string_view tool) const {
@@ -433,6 +467,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 void Session::finish() {
   const job::Doing::InCall in(job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
+  persistent_.settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);
     const auto settled = mpi_.barrier(mpi_.world(), patience, [&] {
@@ -441,8 +476,10 @@ void Session::finish() {
     });
     if (!settled) job_.log.warning("MPI_Finalize: " + settled.error().message);
     for (const auto& communicator : communicators_) communicator->raise_late_failure();
+    persistent_.raise_late_failures();
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();
+    persistent_.close();
     if (job_.has_driver()) {
       const auto* driver = job_.driver().value();
       const auto endpoint = driver->endpoint_counters();

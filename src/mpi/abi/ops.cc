@@ -65,7 +65,8 @@ AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
     : api_(api),
       before_abort_(std::move(before_abort)),
       threads_asked_for_(threads_asked_for),
-      type_keyval_(make_type_keyval(api)) {
+      type_keyval_(make_type_keyval(api)),
+      persistent_(api, *this, sleepers_, private_self_) {
   api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -275,8 +276,14 @@ bool AbiOps::threads() const {
 }
 
 base::Result<std::unique_ptr<job::PendingRequest>> AbiOps::make_request(
-    job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
-  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
+    job::CommHandle comm, std::shared_ptr<const job::CommLife> life) {
+  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(life));
+}
+
+base::Result<std::shared_ptr<job::PersistentRequest>> AbiOps::make_persistent(
+    job::CommHandle comm, std::shared_ptr<const job::CommLife> life,
+    std::function<void()> on_start) {
+  return persistent_.make(comm, std::move(life), std::move(on_start));
 }
 
 base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(
