@@ -32,6 +32,7 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
 // For one of several that have a part of the host's link each.
 transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   config.window_packets = std::max(1u, config.window_packets / parts);
+  if (config.seeks_from > 0) config.seeks_from = std::max(1u, config.seeks_from / parts);
   config.burst_packets /= parts;
   config.packet_time *= parts;
   config.limit_time *= parts;
@@ -228,7 +229,10 @@ transport::Counters UdpGroup::counters() const {
 }
 
 std::string UdpGroup::settings_text() const {
-  return fmt::format("window {} packets, grain {}, {}-byte datagrams", config_.window_packets,
+  const auto window = config_.seeks_from == 0
+                          ? fmt::format("{}", config_.window_packets)
+                          : fmt::format("of {} to {}", config_.seeks_from, config_.window_packets);
+  return fmt::format("window {} packets, grain {}, {}-byte datagrams", window,
                      config_.grain_packets, config_.datagram_bytes);
 }
 

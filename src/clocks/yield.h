@@ -8,11 +8,13 @@
 // that share a queue lose packets in proportion to what they send, cut by a factor and grow by an
 // amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
-// Where no cluster file says what queues hold, the full window is a guess, and may lose packets
-// without anybody else. Then the full window is sought: a window that was cut was one too many, and
-// what is one packet less counts as full. After 16 cycles at the full window without a loss it is
-// an eighth larger. If that is cut, it goes back to what it was, and the next attempt comes after
-// twice as many cycles, up to 4096. What was under way at a cut is lost for the same reason.
+// Where no cluster file says what queues hold, the full window is sought. It begins at what is safe
+// almost anywhere, and follows what the way is found to hold (clocks/pipe.h).
+// It may lose packets without anybody else: a window that was cut was one too many, and what is one
+// packet less counts as full. After 16 cycles at the full window without a loss it is an eighth
+// larger, up to what was enough. If that is cut, it goes back to what it was, and the next attempt
+// comes after twice as many cycles, up to 4096. What was under way at a cut is lost for the same
+// reason.
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -24,13 +26,14 @@ namespace alm::clocks {
 
 class Yield {
  public:
-  // `seeks`: the full window.
-  explicit Yield(bool seeks = false) : seeks_(seeks) {}
+  // `seeks_from`: the first full window, where it is sought; 0: it is known.
+  explicit Yield(std::uint32_t seeks_from = 0) : seeks_from_(seeks_from), enough_(seeks_from) {}
 
   // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
   // `cycle_packets` between two turns of a partner.
   void begin(std::uint32_t full, std::uint64_t cycle_packets) {
     asked_ = full;
+    if (found_ == 0) found_ = seeks_from_;
     if (found_ > 0) full = std::min(full, found_);
     window_ = yielding() ? std::min(window_, full) : full;
     full_ = full;
@@ -44,12 +47,13 @@ class Yield {
     } else if (yielding() && ++quiet_ >= kQuietCycles * cycle_) {
       quiet_ = 0;
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
-    } else if (!yielding() && full_ < asked_ && ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
+    } else if (!yielding() && full_ < std::min(asked_, enough_) &&
+               ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
       quiet_ = 0;
       if (attempted_) failures_ = 0;  // the attempt before was good
       attempted_ = true;
       good_ = full_;
-      found_ = full_ = std::min(asked_, full_ + std::max(1u, full_ / kOpenPart));
+      found_ = full_ = std::min({asked_, enough_, full_ + std::max(1u, full_ / kOpenPart)});
       window_ = full_;
     }
   }
@@ -62,17 +66,25 @@ class Yield {
     doubt_left_ = kDoubtCycles * cycle_;
     if (!again) return false;
     const std::uint32_t before = window_;
-    hold_left_ = cycle_ + (seeks_ ? 2 * before : 0);
+    hold_left_ = cycle_ + (seeks_from_ > 0 ? 2 * before : 0);
     window_ = std::max(least, attempted_ ? std::min(good_, before - 1) : before / 2);
-    if (seeks_ && window_ < before) miss(before);
+    if (seeks_from_ > 0 && window_ < before) miss(before);
     return window_ < before;
+  }
+  // Links idle with less than this. Until a loss has cut the full window, it follows.
+  void needs(std::uint32_t packets) {
+    if (seeks_from_ == 0 || packets <= enough_) return;
+    enough_ = std::min(asked_, packets);
+    if (!cut_ && !yielding()) found_ = window_ = full_ = std::max(full_, enough_);
   }
   // Nothing is known of others any more. What was found of the queues stays.
   void forget() {
     const Yield before = *this;
-    *this = Yield(before.seeks_);
+    *this = Yield(before.seeks_from_);
     found_ = before.found_;
     failures_ = before.failures_;
+    enough_ = before.enough_;
+    cut_ = before.cut_;
   }
 
   bool yielding() const { return window_ < full_; }
@@ -81,6 +93,7 @@ class Yield {
 
  private:
   void miss(std::uint32_t window) {
+    cut_ = true;
     if (attempted_) failures_ = std::min(failures_ + 1, kFailuresMax);
     found_ = full_ = attempted_ ? window_ : std::max(window_, window - 1);
     attempted_ = false;
@@ -90,7 +103,9 @@ class Yield {
   static constexpr std::uint32_t kOpenPart = 8;
   static constexpr std::uint32_t kFailuresMax = 8;
 
-  bool seeks_ = false;
+  std::uint32_t seeks_from_ = 0;
+  bool cut_ = false;            // the full window was, once
+  std::uint32_t enough_ = 0;    // more is of no use
   std::uint32_t asked_ = 0;     // the most that the full window may be
   std::uint32_t found_ = 0;     // the full window that was found; 0: none has been cut
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row

@@ -61,7 +61,7 @@ void send_over(Yield& yield, std::uint32_t fits, std::uint64_t cycles) {
 
 TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
   for (const std::uint32_t fits : {2u, 3u, 5u, 11u, 20u, 24u}) {
-    Yield yield(true);
+    Yield yield(2 * kFull);
     yield.begin(2 * kFull, kCyclePackets);
     send_over(yield, fits, 4000);
     EXPECT_GE(yield.full(), fits) << fits;
@@ -76,7 +76,7 @@ TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
 }
 
 TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
-  Yield yield(true);
+  Yield yield(kFull);
   yield.begin(kFull, kCyclePackets);
   send_over(yield, 3, 2000);
   const std::uint32_t found = yield.full();
@@ -86,7 +86,7 @@ TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
 }
 
 TEST(YieldThatSeeks, FindsALargerOneWhenTheQueueHoldsMore) {
-  Yield yield(true);
+  Yield yield(kFull);
   yield.begin(kFull, kCyclePackets);
   send_over(yield, 3, 2000);
   send_over(yield, kFull, 200'000);

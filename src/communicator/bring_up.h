@@ -97,6 +97,7 @@ class BringUp {
   void take_known_sites();
   base::Result<job::HostSites> measure_sites();
   void take_sites(job::HostSites found);
+  base::Nanos idle_round_trip();
   base::Status gather_sockets(const meeting::PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 

@@ -16,6 +16,7 @@
 namespace alm::communicator {
 namespace {
 
+constexpr base::Nanos kIdlePatience = 5 * base::kMillisecond;
 constexpr base::Nanos kHostPatience = 300 * base::kMillisecond;  // once round the world
 
 // What the leader of a host tells the others.
@@ -132,6 +133,32 @@ base::Result<job::HostSites> BringUp::measure_sites() {
   if (members_.self == 0) job_.log.info(text_of(found.value(), names));
   members_.far_round_trip = found.value().farthest;
   return std::move(found).value().sites;
+}
+
+// Of a few hosts the middle one, once in a job. No error if nobody answers.
+base::Nanos BringUp::idle_round_trip() {
+  if (job_.idle_round_trip >= 0) return job_.idle_round_trip;
+  std::vector<io::Address> asked{driver_->endpoint().local(0)};
+  const auto addresses = addresses_of_peers();
+  const auto hosts = static_cast<std::uint32_t>(addresses.size());
+  std::uint32_t before = 0;
+  for (const std::uint32_t off : {1u, hosts / 4, hosts / 2}) {
+    if (off <= before) continue;
+    before = off;
+    const auto& of_host = addresses[(members_.host + off) % hosts];
+    if (!of_host.empty()) asked.push_back(of_host.front());
+  }
+  const auto patience = base::slowed(kIdlePatience, job_.options.time_scale);
+  if (asked.size() == 1) return 0;
+  auto times = io::measure_round_trips(asked.front(), asked, 0, patience);
+  base::Nanos found = 0;
+  if (times) {
+    std::erase(times.value(), 0);
+    std::sort(times.value().begin(), times.value().end());
+    if (!times.value().empty()) found = times.value()[times.value().size() / 2];
+  }
+  job_.idle_round_trip = found;
+  return found;
 }
 
 void BringUp::take_sites(job::HostSites found) {

@@ -9,6 +9,8 @@
 namespace alm::execute {
 namespace {
 
+constexpr std::uint32_t kSoughtWindowFirst = 10;  // as TCP (RFC 6928)
+constexpr std::uint32_t kSoughtWindowMax = 1024;  // 100 us at 100 Gbit/s
 constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the round trip
 
 // A block may be as far ahead as the window. Over several paths a loss is found by one bitmap alone
@@ -35,6 +37,13 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   // A window that was asked for holds for small exchanges, too.
   config.window_packets = wishes.window_packets;
   config.burst_packets = 0;
+}
+
+void configure_unknown(transport::Config& config, const Wishes& wishes) {
+  config.window_packets = kSoughtWindowMax;
+  config.seeks_from = wishes.window_packets == 0 ? kSoughtWindowFirst : 0;
+  configure(config, nullptr, wishes);
+  set_span(config);
 }
 
 void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
@@ -72,6 +81,7 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
 void configure_far(transport::Config& config, base::Nanos round_trip) {
   config.round_trip = round_trip;
   config.window_packets = std::max(config.window_packets, kUnknownFarWindow);
+  if (config.seeks_from > 0) config.seeks_from = kUnknownFarWindow;
   config.burst_packets = 0;
   set_span(config);
 }

@@ -24,6 +24,10 @@ struct Wishes {
 // known.
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
 
+// Where no cluster file describes the network, the window is sought (clocks/yield.h), unless one was
+// wished.
+void configure_unknown(transport::Config& config, const Wishes& wishes);
+
 // The same for a phase within a site, with the tuning of that phase.
 void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
                     const Wishes& wishes);

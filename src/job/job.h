@@ -78,6 +78,7 @@ struct Job {
 
   // No router answered the first question of MPI_COMM_WORLD: other communicators ask none.
   std::atomic<bool> no_routers = false;
+  std::atomic<base::Nanos> idle_round_trip = -1;  // 0: nobody has answered; -1: not asked
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);

@@ -83,8 +83,12 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
                                  std::uint32_t datagram_bytes, std::uint32_t receive_buffer_bytes) {
   transport::Config config;
   config.datagram_bytes = datagram_bytes;
-  config.window_packets = kDefaultWindowPackets;
-  execute::configure(config, tuning, {options.window_packets, options.grain_packets});
+  const execute::Wishes wishes{options.window_packets, options.grain_packets};
+  if (tuning != nullptr) {
+    execute::configure(config, tuning, wishes);
+  } else {
+    execute::configure_unknown(config, wishes);
+  }
   // Beyond what the sockets were granted packets would be lost at the receiver.
   config.window_packets =
       std::clamp(config.window_packets, 1u,
@@ -94,7 +98,6 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
   config.send_rule = transport::parse_send_rule(options.send_rule).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
-  config.seeks_window = tuning == nullptr && options.window_packets == 0;
   config.slow_down(options.time_scale);
   config.peer_warning = peer_warning(options);
   config.peer_timeout = peer_timeout(options);

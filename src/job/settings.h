@@ -13,11 +13,6 @@
 
 namespace alm::job {
 
-// Without a cluster file all hosts are taken to be on one switch of unknown speed. Then nu is 1
-// (reference section 3), and the window fits the shallowest buffer measured in paper 000, with room
-// for the acknowledgements.
-constexpr std::uint32_t kDefaultWindowPackets = 32;
-
 // Whether the program is to get MPI_THREAD_MULTIPLE, so that threads of ours carry out nonblocking
 // calls. Several threads then call MPI at once.
 bool wants_threads(const base::Options& options);

@@ -28,11 +28,12 @@ namespace {
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
 // As a job does without a cluster file (job/settings.h).
-transport::Config undescribed(transport::Config config, const Options& asked) {
-  constexpr std::uint32_t kGuess = 32;
-  config.window_packets = kGuess;
-  config.seeks_window = asked.window_packets == 0;
-  execute::configure(config, nullptr, {asked.window_packets, asked.grain_packets});
+transport::Config undescribed(transport::Config config, const Scenario& scenario,
+                              const Cluster& cluster) {
+  const Options& asked = scenario.asked;
+  execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
+  config.idle_round_trip =
+      std::llround(2 * topology::latency_seconds(cluster, scenario.hosts) * base::kSecond);
   return config;
 }
 
@@ -40,7 +41,7 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                             const plan::Tuning& tuning) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  if (!scenario.asked.described) return undescribed(config, scenario.asked);
+  if (!scenario.asked.described) return undescribed(config, scenario, cluster);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
@@ -136,7 +137,8 @@ Job::Job(Scenario asked, const Cluster& network)
     : scenario(std::move(asked)),
       cluster(network),
       config(config_of(scenario, cluster, plan::tune(cluster, scenario.hosts))),
-      leaf_of(topology::schedule_hierarchy(cluster).of(scenario.hosts)),
+      leaf_of(scenario.asked.described ? topology::schedule_hierarchy(cluster).of(scenario.hosts)
+                                       : plan::LeafOf{}),
       permutation(scenario.asked.permutation),
       placement(placement_of(scenario)),
       host_of(hosts_of_ranks(scenario, placement)) {}

@@ -132,7 +132,7 @@ SchedulePtr make_balanced_equal(const Grouping& grouping) {
 }
 
 SchedulePtr make_balanced(const Grouping& grouping) {
-  if (grouping.levels() == 0) return make_shift(grouping.ranks());
+  if (grouping.levels() == 0) return make_strided_shift(grouping.ranks());
   if (grouping.equal_leaves()) return make_balanced_equal(grouping);
   return make_balanced_staggered(grouping);
 }

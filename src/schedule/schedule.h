@@ -41,14 +41,16 @@ class Schedule {
 using SchedulePtr = std::unique_ptr<const Schedule>;
 
 SchedulePtr make_shift(std::uint32_t ranks);
+// The same steps in an order that suits networks of which nothing is known (shift.cc).
+SchedulePtr make_strided_shift(std::uint32_t ranks);
 SchedulePtr make_xor(std::uint32_t ranks);
 SchedulePtr make_edge_colouring(std::uint32_t ranks);
 
 // phi^-1 . inner . phi, where phi spreads each group over the logical ids (000 Eq 5).
 SchedulePtr make_remapped(SchedulePtr inner, const Grouping& grouping);
 
-// Loads all uplinks evenly. Equal leaves below one core get the closed form without idle steps, all
-// other groupings the staggered form.
+// Loads all uplinks evenly. Equal leaves below one core get the closed form without idle steps, one
+// switch the strided shift, all other groupings the staggered form.
 SchedulePtr make_balanced(const Grouping& grouping);
 SchedulePtr make_balanced_equal(const Grouping& grouping);  // precondition: grouping.equal_leaves()
 SchedulePtr make_balanced_staggered(const Grouping& grouping);

@@ -57,7 +57,10 @@ struct Config {
   paths::PathRule path_rule = paths::PathRule::kOne;
   std::uint32_t path_batch = 0;  // for bss; 0: a quarter of the paths
   bool yields = true;            // the window yields to others in the queues (clocks/yield.h)
-  bool seeks_window = false;     // window_packets is a guess: what queues hold is not known
+  // The window is sought, from so many packets on up to window_packets: what queues and ways hold
+  // is not known. 0: window_packets is known.
+  std::uint32_t seeks_from = 0;
+  base::Nanos idle_round_trip = 0;  // of a short packet, while nobody else sends; 0: not known
   bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "clocks/crowd.h"
+#include "clocks/pipe.h"
 #include "clocks/send_log.h"
 #include "clocks/yield.h"
 #include "transport/config.h"
@@ -17,11 +18,13 @@ namespace alm::transport {
 class Congestion {
  public:
   explicit Congestion(const Config& config)
-      : yield_(config.seeks_window),
+      : yield_(config.seeks_from),
         sends_(std::max(config.window_packets, config.burst_packets)),
+        pipe_(config.seeks_from, config.idle_round_trip),
         limit_time_(config.limit_time),
         latency_(config.latency),
-        yields_(config.yields) {}
+        yields_(config.yields),
+        seeks_(config.seeks_from > 0) {}
 
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
   // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
@@ -31,6 +34,7 @@ class Congestion {
     lossy_ = false;
     yield_.begin(window, cycle);
     crowd_.begin(alone, cycle);
+    pipe_.begin(cycle);
   }
   // It has sent everything.
   void end(base::Nanos now) {
@@ -39,11 +43,13 @@ class Congestion {
   }
   void forget() { yield_.forget(); }
 
-  // A packet was sent for the first time.
-  void sent(base::Nanos now, PeerId peer, std::uint32_t packet) {
+  // A packet was sent for the first time. `round_trip`: the shortest that was seen; 0: none yet.
+  void sent(base::Nanos now, PeerId peer, std::uint32_t packet, base::Nanos round_trip) {
     sends_.add(now, peer, packet);
     yield_.sent();
     crowd_.sent();
+    if (!seeks_) return;
+    if (const auto holds = pipe_.sent(now, window(), round_trip)) yield_.needs(*holds);
   }
   // The exchange resends a packet, or has seen a hole.
   void saw_loss() { lossy_ = true; }
@@ -78,8 +84,9 @@ class Congestion {
   clocks::Yield yield_;
   clocks::SendLog sends_;
   clocks::Crowd crowd_;
+  clocks::Pipe pipe_;
   base::Nanos limit_time_, latency_;
-  bool yields_;
+  bool yields_, seeks_;
   bool lossy_ = false, was_lossy_ = false;
 };
 

@@ -22,7 +22,7 @@ class CongestionTest : public testing::Test {
     return made;
   }
   void send(Congestion& congestion, int packets, base::Nanos spacing) {
-    for (int i = 0; i < packets; ++i) congestion.sent(now_ += spacing, 1, next_++);
+    for (int i = 0; i < packets; ++i) congestion.sent(now_ += spacing, 1, next_++, 0);
   }
   base::Nanos now_ = 0;
   std::uint32_t next_ = 0;

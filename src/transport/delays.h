@@ -35,8 +35,10 @@ class Delays {
         idle_probe_(config.idle_probe_delay),
         keep_alive_(config.keep_alive) {}
 
-  void begin(base::Nanos now, const NominalTimes& nominal) {
+  // `known`: the nominal times are no guess.
+  void begin(base::Nanos now, const NominalTimes& nominal, bool known = true) {
     nominal_ = nominal;
+    known_ = known;
     cycle_ = nominal.cycle;
     started_ = last_wrap_ = now;
   }
@@ -44,8 +46,10 @@ class Delays {
   // stretch them without end.
   void wrapped(base::Nanos now) {
     constexpr base::Nanos kStretchMax = 16;
-    const base::Nanos sample = std::min(now - last_wrap_, kStretchMax * nominal_.cycle);
-    cycle_ = std::max(nominal_.cycle, cycle_ + (sample - cycle_) / 4);
+    const base::Nanos least = known_ ? nominal_.cycle : 1;
+    const base::Nanos most = kStretchMax * (known_ ? nominal_.cycle : cycle_);
+    const base::Nanos sample = std::min(now - last_wrap_, most);
+    cycle_ = std::max(least, cycle_ + (sample - cycle_) / 4);
     last_wrap_ = now;
   }
   // The exchange is over, and nothing but skew has delayed it.
@@ -105,6 +109,7 @@ class Delays {
   clocks::AnswerTime answers_;
   base::Nanos jitter_least_, jitter_most_, round_trip_, least_, idle_ack_, idle_probe_, keep_alive_;
   NominalTimes nominal_;
+  bool known_ = true;
   base::Nanos started_ = 0, last_wrap_ = 0;
 };
 

@@ -24,6 +24,7 @@ EngineState::EngineState(const Config& config, PeerId self, std::uint32_t peers)
       sizes_(config.datagram_bytes - wire::kHeaderBytes),
       steps_(config.packet_time, config.round_trip,
              config.pace > 0 ? std::optional(config.pace_burst_packets) : std::nullopt),
+      packet_time_(config.packet_time, config.knows_rate),
       delays_(config),
       asides_(peers),
       paths_(config, self, peers),
@@ -112,7 +113,9 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
   const auto of_frame = [&](base::Nanos time) {
     return time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   };
-  frame_time_ = of_frame(config_.packet_time);
+  frame_time_ = of_frame(packet_time_.of_full_frame());
+  frame_part_ = static_cast<double>(frame) / static_cast<double>(full);
+  started_ = now;
   const std::uint64_t train =
       std::clamp<std::uint64_t>(sizes_.packets_of(largest), 1, config_.grain_packets);
   cycle_packets_ = std::max<std::uint64_t>(1, partners * train);
@@ -126,7 +129,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
     packet_time = std::max(packet_time, pace_.time_of(frame));
     pace_.begin(now);
   }
-  const std::uint64_t packets = std::max(send_left_, recv_left_);
+  const std::uint64_t packets = exchange_packets_ = std::max(send_left_, recv_left_);
   NominalTimes nominal{
       .cycle = static_cast<base::Nanos>(cycle_packets_) * packet_time,
       .total = static_cast<base::Nanos>(packets) * packet_time + config_.round_trip / 2,
@@ -137,7 +140,7 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
                     static_cast<base::Nanos>(std::max(rounds_->steps, least));
     nominal.cycles = std::max<std::uint64_t>(1, rounds_->steps / cycle_packets_);
   }
-  delays_.begin(now, nominal);
+  delays_.begin(now, nominal, packet_time_.known());
 }
 
 void Engine::make_ready(PeerId id) {
@@ -179,6 +182,7 @@ void Engine::release(base::Nanos now) {
   // What losses cost is no reason to find out about the next one later; nor is the time in which
   // blocks were withheld.
   if (!congestion_.lossy() && !turns_.withholds()) delays_.measure_jitter(now);
+  packet_time_.exchanged(now - started_, exchange_packets_, frame_part_);
   congestion_.end(now);
   released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {

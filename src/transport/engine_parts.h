@@ -13,6 +13,7 @@
 
 #include "base/rounds.h"
 #include "base/time.h"
+#include "clocks/packet_time.h"
 #include "clocks/receive_clock.h"
 #include "clocks/step_clock.h"
 #include "transport/attendance.h"
@@ -93,12 +94,16 @@ class EngineState {
   Pace pace_;
   std::uint64_t cycle_packets_ = 1;  // packets between two turns of a partner
   base::Nanos frame_time_ = 0;
+  base::Nanos started_ = 0;             // the running exchange
+  std::uint64_t exchange_packets_ = 0;  // to send or to receive, whichever is more
+  double frame_part_ = 1;               // of a full frame's time that one of its packets takes
   std::uint32_t answer_turn_ = 0;
   base::Nanos next_timer_ = base::kNever;
   base::Nanos next_step_at_ = base::kNever;
   Sizes sizes_;
   Trains trains_;
   clocks::StepClock steps_;
+  clocks::PacketTime packet_time_;
   Delays delays_;
   OwedAcks acks_;
   Probes probes_;

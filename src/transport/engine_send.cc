@@ -82,7 +82,7 @@ void EngineSending::fill_next(base::Nanos now, Emission* out, PeerId id) {
 }
 
 void EngineSending::count_sent(base::Nanos now, const Emission& sent) {
-  congestion_.sent(now, sent.peer, sent.header.packet);
+  congestion_.sent(now, sent.peer, sent.header.packet, delays_.answers().round_trip());
   --send_left_;
   ++unacked_;
   ++counters_.data_sent;

@@ -48,7 +48,7 @@ base::Nanos Engine::wait_delay(PeerId id) const {
 
 base::Nanos Engine::unmoved_until(base::Nanos now) const {
   // Else what comes may open the window, make a block ready, or settle a dispute.
-  if (send_left_ > 0 || reports_arrivals_ || disputes_.open() || !config_.knows_rate) return now;
+  if (send_left_ > 0 || reports_arrivals_ || disputes_.open() || !packet_time_.given()) return now;
   // What peers receive opens their windows. Those that receive less than they send may have to wait
   // for our acknowledgements, if they have more than half a window left.
   if (!symmetric_ && recv_left_ > congestion_.window() / 2) return now;
