@@ -144,7 +144,7 @@ base::Status Communicator::stage(courier::Staging& staging,
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
                                        call.bytes(), call.recv.bytes()));
   }
-  return packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+  return courier::packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
@@ -191,7 +191,8 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
                                   courier::Counts counts, std::uint64_t most) {
-  const auto ready = packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
+  const auto ready =
+      courier::packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
   return raise(carry(call, *blocks_, way, counts, most));
@@ -289,7 +290,7 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   const auto ready =
-      packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+      courier::packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
@@ -307,29 +308,22 @@ int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& requ
 
 template <class Carry>
 int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
-  const auto added =
-      queue_.add([this, function, carry] { return guarded(function, carry); }, request);
+  const auto added = queue_.add(
+      [this, function, carry]() -> job::Outcome {
+        if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
+        try {
+          return carry();
+        } catch (const std::exception& thrown) {
+          return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
+        }
+      },
+      request);
   if (!added) return withdraw(function, added.error());
   job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
   return job::kMpiSuccess;
 }
 
-job::Outcome Communicator::guarded(const char* function,
-                                   const std::function<job::Outcome()>& carry) {
-  if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
-  try {
-    return carry();
-  } catch (const std::exception& thrown) {
-    return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
-  }
-}
-
 // --- Failing
-
-base::Status Communicator::packed(int code) {
-  if (code == job::kMpiSuccess) return {};
-  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
-}
 
 int Communicator::raise(const job::Outcome& outcome) {
   if (!outcome.failure.message.empty()) return failure_.raise();

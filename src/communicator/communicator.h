@@ -15,7 +15,6 @@
 #include "communicator/neighbour_load.h"
 #include "communicator/neighbourhood.h"
 #include "communicator/nonblocking_queue.h"
-#include "communicator/persistent_call.h"
 #include "communicator/report.h"
 #include "communicator/taken_ways.h"
 #include "communicator/trials.h"
@@ -51,8 +50,7 @@ class Communicator {
   bool waits() const { return due_.has_value(); }
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);
-  std::uint32_t ranks() const { return members_.ranks; }
-  std::uint32_t self() const { return members_.self; }
+  const meeting::Members& members() const { return members_; }
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 
@@ -66,26 +64,12 @@ class Communicator {
   // until then, datatypes need not.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
-  // Persistent, with MPI alone, and on a communicator that carries nothing else: a thread carries
-  // out each start of `request`, until there is another or none. It looks for one whenever look()
-  // is called, and now and then. `like`: takes the way that this one of the same ranks has found.
-  bool can_persist(bool blocks) const;
-  void persist(const courier::AlltoallCall& call, const Communicator& like,
-               std::shared_ptr<job::PersistentRequest> request);
-  void persist_blocks(const courier::BlockCall& call,
-                      std::shared_ptr<job::PersistentRequest> request);
-  void end_persistent() { queue_.unwatch(); }
-  void look() { queue_.look(); }
-  // Whether blocking calls have left the library no better way for blocks of this size.
-  bool prefers_ours(std::uint64_t bytes) const;
   // Waits for what has been started.
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
 
-  // The program is about to free the communicator.
-  void let_go() { life_->let_go(); }
-  // Called from inside MPI when the communicator is freed. It only sets a mark.
-  void mark_dead() { life_->end(); }
+  // Of the program's communicator.
+  const std::shared_ptr<job::CommLife>& life() const { return life_; }
   bool dead() const { return life_->ended(); }
   // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
   int withdraw(const char* function, const base::Error& error);
@@ -96,7 +80,6 @@ class Communicator {
   const courier::Failure& failure() const { return failure_; }
   // What prevents UDP, equal on all ranks; empty: nothing.
   const std::string& obstacle() const { return obstacle_; }
-  const std::shared_ptr<job::CommLife>& life() const { return life_; }
   // The counters of UDP, until close().
   transport::Counters traffic() const { return courier_.traffic(); }
 
@@ -104,6 +87,8 @@ class Communicator {
   void close();
 
  private:
+  friend class PersistentLane;
+
   int exchange(const courier::AlltoallCall& call);
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
@@ -117,10 +102,6 @@ class Communicator {
                       std::uint64_t most = 0);
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, job::RequestHandle& request);
-  template <class Kept, class Carry>
-  void watch(std::shared_ptr<Kept> kept, std::shared_ptr<job::PersistentRequest> request,
-             Carry carry);
-  job::Outcome guarded(const char* function, const std::function<job::Outcome()>& carry);
   template <class Carry>
   int enqueue(const char* function, Carry carry, job::RequestHandle& request);
   // Called in the thread that carries the exchange out.
@@ -128,7 +109,6 @@ class Communicator {
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
                      courier::Counts counts, std::uint64_t most = 0);
 
-  static base::Status packed(int code);  // of Staging::begin()
   base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
   int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);

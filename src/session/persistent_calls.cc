@@ -18,10 +18,11 @@ constexpr std::size_t kLanesMax = 32;
 std::optional<int> PersistentCalls::make(const courier::AlltoallCall& call,
                                          communicator::Communicator& parent,
                                          job::RequestHandle& request) {
-  const bool wanted = call.bytes() > 0 && parent.prefers_ours(call.bytes());
-  const auto keep = [&](communicator::Communicator& lane,
+  const bool wanted =
+      call.bytes() > 0 && communicator::PersistentLane::is_wanted(parent, call.bytes());
+  const auto keep = [&](communicator::PersistentLane& lane,
                         std::shared_ptr<job::PersistentRequest> made) {
-    lane.persist(call, parent, std::move(made));
+    lane.keep(call, parent, std::move(made));
   };
   return make({call.comm, call.name, false, wanted}, parent, keep, request);
 }
@@ -29,9 +30,9 @@ std::optional<int> PersistentCalls::make(const courier::AlltoallCall& call,
 std::optional<int> PersistentCalls::make(const courier::BlockCall& call,
                                          communicator::Communicator& parent,
                                          job::RequestHandle& request) {
-  const auto keep = [&](communicator::Communicator& lane,
+  const auto keep = [&](communicator::PersistentLane& lane,
                         std::shared_ptr<job::PersistentRequest> made) {
-    lane.persist_blocks(call, std::move(made));
+    lane.keep(call, std::move(made));
   };
   return make({call.comm, call.name, true, true}, parent, keep, request);
 }
@@ -49,7 +50,7 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
         job_.mpi->make_persistent(subject.comm, parent.life(), [exchanges] { exchanges->look(); });
     if (own) {
       lane->request = std::move(own).value();
-      keep(*exchanges, lane->request);
+      keep(*carrier, lane->request);
       made = true;
     }
   } catch (const std::exception&) {  // no memory: the library may have enough
@@ -58,7 +59,7 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
     request = lane->request->handle();
     return job::kMpiSuccess;
   }
-  lane->communicator->end_persistent();
+  lane->carrier->end();
   if (lane->request) lane->request->drop();
   lane->request.reset();
   return std::nullopt;
@@ -76,7 +77,7 @@ base::Result<PersistentCalls::Lane*> PersistentCalls::take_lane(
   std::vector<std::uint64_t> words = {subject.wanted ? 1u : 0u, room ? 1u : 0u};
   for (const Lane* lane : lanes) {
     // The thread that has completed it may still be about to notice.
-    if (lane->request && lane->request->freed()) lane->communicator->settle();
+    if (lane->request && lane->request->freed()) lane->carrier->exchanges().settle();
     words.push_back(lane->free() ? 1 : 0);
   }
   if (job_.bootstrap.allreduce_min(subject.comm, words) != job::kMpiSuccess) {
@@ -84,7 +85,7 @@ base::Result<PersistentCalls::Lane*> PersistentCalls::take_lane(
   }
   if (words[0] == 0) return nullptr;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (words[2 + i] != 0 && lanes[i]->communicator->can_persist(subject.blocks)) return lanes[i];
+    if (words[2 + i] != 0 && lanes[i]->carrier->carries(subject.blocks)) return lanes[i];
   }
   return words[1] != 0 ? add_lane(subject, parent) : nullptr;
 }
@@ -93,11 +94,9 @@ PersistentCalls::Lane* PersistentCalls::add_lane(const Subject& subject,
                                                  communicator::Communicator& parent) {
   auto made = std::make_unique<Lane>();
   made->parent = &parent;
-  made->communicator = std::make_unique<communicator::Communicator>(
-      job_, subject.comm, parent.ranks(), parent.self(), parent.life());
-  made->communicator->bring_up();
-  if (!made->communicator->can_persist(subject.blocks)) {
-    made->communicator->close();
+  made->carrier = std::make_unique<communicator::PersistentLane>(job_, subject.comm, parent);
+  if (!made->carrier->carries(subject.blocks)) {
+    made->carrier->exchanges().close();
     return nullptr;
   }
   const std::lock_guard lock(mutex_);
@@ -128,25 +127,24 @@ void PersistentCalls::reap() {
     const std::lock_guard lock(mutex_);
     const auto first_over =
         std::stable_partition(lanes_.begin(), lanes_.end(), [](const auto& lane) {
-          const bool failed = lane->communicator->failure().happened();
-          return lane->parent != nullptr || (!failed && !lane->free());
+          return lane->parent != nullptr || (!lane->failed() && !lane->free());
         });
     std::move(first_over, lanes_.end(), std::back_inserter(over));
     lanes_.erase(first_over, lanes_.end());
   }
-  for (const auto& lane : over) lane->communicator->close();
+  for (const auto& lane : over) lane->carrier->exchanges().close();
 }
 
 void PersistentCalls::settle() {
-  for (const auto& lane : lanes_) lane->communicator->settle();
+  for (const auto& lane : lanes_) lane->carrier->exchanges().settle();
 }
 
 void PersistentCalls::raise_late_failures() {
-  for (const auto& lane : lanes_) lane->communicator->raise_late_failure();
+  for (const auto& lane : lanes_) lane->carrier->exchanges().raise_late_failure();
 }
 
 void PersistentCalls::close() {
-  for (const auto& lane : lanes_) lane->communicator->close();
+  for (const auto& lane : lanes_) lane->carrier->exchanges().close();
 }
 
 }  // namespace alm::session

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "communicator/communicator.h"
+#include "communicator/persistent_lane.h"
 #include "job/job.h"
 
 namespace alm::session {
@@ -40,12 +41,13 @@ class PersistentCalls {
  private:
   struct Lane {
     const communicator::Communicator* parent = nullptr;  // null: the program has freed it
-    std::unique_ptr<communicator::Communicator> communicator;
+    std::unique_ptr<communicator::PersistentLane> carrier;
     std::shared_ptr<job::PersistentRequest> request;
 
+    bool failed() const { return carrier->exchanges().failure().happened(); }
     bool free() const {
-      if (communicator->failure().happened()) return false;
-      return request == nullptr || (request->freed() && communicator->idle());
+      if (failed()) return false;
+      return request == nullptr || (request->freed() && carrier->exchanges().idle());
     }
   };
   struct Subject {
@@ -55,7 +57,7 @@ class PersistentCalls {
     bool wanted = false;  // on this rank
   };
   // Sets the call up on a lane.
-  using Keep = std::function<void(communicator::Communicator& lane,
+  using Keep = std::function<void(communicator::PersistentLane& lane,
                                   std::shared_ptr<job::PersistentRequest> request)>;
 
   std::optional<int> make(const Subject& subject, communicator::Communicator& parent,

@@ -266,7 +266,7 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
                              const Buffers& buffers, const job::TypedBuffer* block) {
   std::uint64_t fullest = 0;
   if (block != nullptr) {
-    fullest = block->bytes() * (communicator.ranks() - 1);
+    fullest = block->bytes() * (communicator.members().ranks - 1);
   } else {
     for (const std::span<const job::TypedBuffer> side : buffers) {
       std::uint64_t bytes = 0;
@@ -282,48 +282,32 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
 
 std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
   if (!starting() || call.bytes() == 0) return std::nullopt;
-  return on_open_communicator(
-      call.comm, [&](communicator::Communicator& found) { return found.start(call, request); });
+  return begin(call, request,
+               [&](communicator::Communicator& found) { return found.start(call, request); });
 }
 
 std::optional<int> Session::start_blocks(const courier::BlockCall& call,
                                          job::RequestHandle& request) {
   if (!starting()) return std::nullopt;
-  return on_open_communicator(call.comm, [&](communicator::Communicator& found) {
+  return begin(call, request, [&](communicator::Communicator& found) {
     return found.start_blocks(call, request);
   });
 }
 
-std::optional<int> Session::persist(const courier::AlltoallCall& call,
-                                    job::RequestHandle& request) {
-  return make_persistent(call, request);
-}
-
-std::optional<int> Session::persist_blocks(const courier::BlockCall& call,
-                                           job::RequestHandle& request) {
-  return make_persistent(call, request);
-}
-
-template <class Call>
-std::optional<int> Session::make_persistent(const Call& call, job::RequestHandle& request) {
-  if (!starting()) return std::nullopt;
-  const job::Doing::InCall in(job_.doing, call.name);
+template <class Call, class Start>
+std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
   reap();
-  communicator::Communicator* parent = nullptr;
-  if (const int code = find_or_create(call.comm, parent); code != job::kMpiSuccess) return code;
   std::optional<int> code;
-  if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-    code = persistent_.make(call, *parent, request);
+  if (call.persistent) {
+    const job::Doing::InCall in(job_.doing, call.name);
+    communicator::Communicator* parent = nullptr;
+    if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
+    if (parent != nullptr && (parent->accelerates() || parent->waits())) {
+      code = persistent_.make(call, *parent, request);
+    }
+  } else if (void* open = mpi_.state(call.comm)) {
+    code = start(*static_cast<communicator::Communicator*>(open));
   }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
-}
-
-template <class Start>
-std::optional<int> Session::on_open_communicator(job::CommHandle comm, Start start) {
-  reap();
-  auto* communicator = static_cast<communicator::Communicator*>(mpi_.state(comm));
-  const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }
@@ -420,15 +404,16 @@ double Session::host_rate_mbit_s() {
 }
 
 void Session::communicator_freed(void* state) {
-  static_cast<communicator::Communicator*>(state)->mark_dead();
+  static_cast<communicator::Communicator*>(state)->life()->end();
 }
 
 void Session::forget(job::CommHandle comm) {
-  if (void* state = mpi_.state(comm)) static_cast<communicator::Communicator*>(state)->let_go();
+  if (void* state = mpi_.state(comm))
+    static_cast<communicator::Communicator*>(state)->life()->let_go();
   const std::lock_guard lock(mutex_);
   const auto known = not_kept_.find(comm);
   if (known == not_kept_.end()) return;
-  known->second->mark_dead();
+  known->second->life()->end();
   not_kept_.erase(known);
 }
 

@@ -44,12 +44,10 @@ class Session {
 
   // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
   // communicators that are not up yet pass through.
+  // Persistent calls are collective as the blocking forms, and `request` is started again and
+  // again.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
-
-  // Persistent, and collective as the blocking forms: `request` is started again and again.
-  std::optional<int> persist(const courier::AlltoallCall& call, job::RequestHandle& request);
-  std::optional<int> persist_blocks(const courier::BlockCall& call, job::RequestHandle& request);
 
   // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
   void finish();
@@ -109,10 +107,8 @@ class Session {
   // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
-  template <class Call>
-  std::optional<int> make_persistent(const Call& call, job::RequestHandle& request);
-  template <class Start>
-  std::optional<int> on_open_communicator(job::CommHandle comm, Start start);
+  template <class Call, class Start>
+  std::optional<int> begin(const Call& call, job::RequestHandle& request, Start start);
   // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(job::CommHandle comm, communicator::Communicator*& found);

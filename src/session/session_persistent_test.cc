@@ -21,8 +21,15 @@ struct Persistent {
   Persistent(FakeProcess& its, job::CommHandle comm, std::uint64_t bytes = 2000,
              bool any_size = false)
       : process(its), blocks(its.ranks, its.rank, bytes) {
-    made = any_size ? process.session->persist_blocks(blocks.block_call(its.ops, comm), handle)
-                    : process.session->persist(blocks.call(its.ops, comm), handle);
+    if (any_size) {
+      auto call = blocks.block_call(its.ops, comm);
+      call.persistent = true;
+      made = process.session->start_blocks(call, handle);
+    } else {
+      auto call = blocks.call(its.ops, comm);
+      call.persistent = true;
+      made = process.session->start(call, handle);
+    }
   }
   bool ours() const { return made == job::kMpiSuccess; }
   job::FakePersistent& request() { return process.ops.persistent(handle); }

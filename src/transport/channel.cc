@@ -187,7 +187,7 @@ std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {
 }
 
 std::optional<std::uint64_t> Channel::doing(PeerId peer) const {
-  return impl_->engine.doing(peer);
+  return impl_->engine.attendance().doing(peer);
 }
 
 void Channel::does(std::uint64_t what) { impl_->engine.attendance().does(what); }

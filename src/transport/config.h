@@ -61,7 +61,7 @@ struct Config {
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
   base::Nanos idle_round_trip = 0;  // of a short packet, while nobody else sends; 0: not known
-  bool piggyback_acks = true;    // false, for study: explicit acks alone, none on data
+  bool piggyback_acks = true;       // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   // Fixed times (engine.h explains them), for a network at full speed.

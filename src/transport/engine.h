@@ -180,12 +180,9 @@ class Engine : private EngineReceiving {
     const ReceiveWindow& recv = peers_[peer].recv;
     return not_entered_at(peer) != 0 && recv.seen == 0 && !recv.complete();
   }
-  // Where the peer is, if it has said so in the running exchange: in another call, or in none.
+  // Where the peer is, if it has said so in the running exchange.
   std::optional<Elsewhere> elsewhere(PeerId peer) const {
     return numbers_.running() ? attendance_.elsewhere(peer) : std::nullopt;
-  }
-  std::optional<std::uint64_t> doing(PeerId peer) const {
-    return numbers_.running() ? attendance_.doing(peer) : std::nullopt;
   }
 
   // The block for `peer` in the running exchange: what of it is sent and acknowledged.

@@ -175,6 +175,7 @@ std::optional<courier::AlltoallCall> Interposer::describe_call(
   call.comm = to_opaque(comm);
   call.name = name_of(given);
   call.in_place = send.base == MPI_IN_PLACE;
+  call.persistent = given.info.has_value();
   if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
   if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
   const Packing packing = ops_->packing();
@@ -200,6 +201,7 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   Blocks blocks;
   blocks.call.name = name_of(given);
   blocks.call.comm = to_opaque(comm);
+  blocks.call.persistent = given.info.has_value();
   // The session passes it through and counts it; its blocks are those of the remote group.
   if (inter) return blocks;
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
@@ -401,7 +403,7 @@ std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
   if (!call) return std::nullopt;
   try {
     job::RequestHandle made{};
-    const auto code = given.info ? session_->persist(*call, made) : session_->start(*call, made);
+    const auto code = session_->start(*call, made);
     return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(call->comm, call->name, failure);
@@ -415,8 +417,7 @@ std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
     const auto blocks = describe_call(given);
     if (!blocks) return std::nullopt;
     job::RequestHandle made{};
-    const auto code = given.info ? session_->persist_blocks(blocks->call, made)
-                                 : session_->start_blocks(blocks->call, made);
+    const auto code = session_->start_blocks(blocks->call, made);
     return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);

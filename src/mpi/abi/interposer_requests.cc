@@ -14,7 +14,7 @@ void Interposer::sleep_until_complete(int count, const void* requests) {
   std::vector<std::shared_ptr<Sleepers::Pending>> ours;
   for (int i = 0; i < count; ++i) {
     if (all[i] == library_->api().request_null) continue;
-    ours.push_back(ops_->sleepers().find(to_opaque(all[i])));
+    ours.push_back(ops_->persistent().sleepers().find(to_opaque(all[i])));
     // Others need MPI's progress, which the library's function sees to better than we.
     if (ours.back() == nullptr) return;
   }

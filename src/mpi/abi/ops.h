@@ -66,7 +66,6 @@ class AbiOps final : public job::MpiOps {
   int raise_code(job::CommHandle comm, int code) override;
   void close() override;
 
-  Sleepers& sleepers() { return sleepers_; }
   PersistentRequests& persistent() { return persistent_; }
   Packing packing() const { return {api_, private_self_, type_keyval_}; }
 
@@ -75,7 +74,6 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  bool tells_of_deaths() const;
   int translate(MPI_Group group, std::vector<int>& in_world) const;
 
   int error_code(int error_class, const std::string& text);

@@ -82,6 +82,7 @@ class PersistentRequests {
   // Those among the requests. They live as long as the program has not freed them.
   std::vector<std::shared_ptr<SelfSend>> among(std::span<const MPI_Request> requests) const;
   std::shared_ptr<SelfSend> find(MPI_Request request) const;
+  Sleepers& sleepers() { return sleepers_; }
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
   // Whether a failure waits to be raised.
   bool failed() const { return failures_.load(std::memory_order_relaxed) != 0; }
