@@ -45,9 +45,9 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
   if (lane == nullptr) return std::nullopt;
   bool made = false;
   try {
-    communicator::Communicator* const exchanges = lane->communicator.get();
+    communicator::PersistentLane* const carrier = lane->carrier.get();
     auto own =
-        job_.mpi->make_persistent(subject.comm, parent.life(), [exchanges] { exchanges->look(); });
+        job_.mpi->make_persistent(subject.comm, parent.life(), [carrier] { carrier->look(); });
     if (own) {
       lane->request = std::move(own).value();
       keep(*carrier, lane->request);
