@@ -12,11 +12,6 @@
 namespace alm::communicator {
 namespace {
 
-base::Status packed(int code) {
-  if (code == job::kMpiSuccess) return {};
-  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
-}
-
 base::Error error_of(const std::exception& thrown) {
   if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
     return base::io_error("no memory for a copy of what is exchanged");
@@ -24,25 +19,20 @@ base::Error error_of(const std::exception& thrown) {
   return base::io_error(thrown.what());
 }
 
-std::uint64_t mean_bytes(const courier::BlockCall& call) {
-  std::uint64_t bytes = 0;
-  for (const job::TypedBuffer& block : call.send) bytes += block.bytes();
-  return call.send.empty() ? 0 : bytes / call.send.size();
-}
-
 }  // namespace
 
 Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
-                           std::uint32_t self)
+                           std::uint32_t self, std::shared_ptr<job::CommLife> life)
     : job_(job),
       comm_(comm),
+      life_(std::move(life)),
       ways_(members_),
-      courier_(job, comm, members_, ways_),
+      courier_(job, comm, members_, ways_, life_),
       report_(job, members_, ways_, courier_),
       trials_(job, comm, members_, ways_, report_),
       taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
-      queue_(job.mpi, comm, dead_) {
+      queue_(job.mpi, comm, life_) {
   members_.ranks = ranks;
   members_.self = self;
 }
@@ -144,7 +134,6 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
   if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
-  const courier::Courier::Within here(courier_);
   return raise(carry(call, *staging_, way));
 }
 
@@ -155,7 +144,7 @@ base::Status Communicator::stage(courier::Staging& staging,
     return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
                                        call.bytes(), call.recv.bytes()));
   }
-  return packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+  return courier::packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
@@ -202,10 +191,10 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
                                   courier::Counts counts, std::uint64_t most) {
-  const auto ready = packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
+  const auto ready =
+      courier::packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(blocks_);
-  const courier::Courier::Within here(courier_);
   return raise(carry(call, *blocks_, way, counts, most));
 }
 
@@ -301,17 +290,17 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   const auto ready =
-      packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
+      courier::packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
-  const auto carried = [this, queued, begin] {
+  const auto carried = [this, queued, begin, bytes = call.mean_bytes()] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
     job::Outcome outcome =
         carry(queued->call, queued->staging, ways_.blocks_way(), courier::Counts::kUntold);
     courier_.uses(nullptr);
-    taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes(queued->call), begin);
+    taken_.note_end(queued->call.name, ways_.blocks_way(), bytes, begin);
     return outcome;
   };
   return enqueue(call.name, carried, request);

@@ -4,7 +4,6 @@
 // (courier/failure.h).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +33,8 @@ namespace alm::communicator {
 class Communicator {
  public:
   // For an intracommunicator of two or more ranks. Calls pass through until it is brought up.
-  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self);
+  Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks, std::uint32_t self,
+               std::shared_ptr<job::CommLife> life = std::make_shared<job::CommLife>());
 
   // Makes one and brings it up.
   static std::unique_ptr<Communicator> create(job::Job& job, job::CommHandle comm,
@@ -50,7 +50,7 @@ class Communicator {
   bool waits() const { return due_.has_value(); }
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);
-  std::uint32_t ranks() const { return members_.ranks; }
+  const meeting::Members& members() const { return members_; }
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
 
@@ -68,9 +68,9 @@ class Communicator {
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
 
-  // Called from inside MPI when the communicator is freed. It only sets a mark.
-  void mark_dead() { dead_->store(true); }
-  bool dead() const { return dead_->load(); }
+  // Of the program's communicator.
+  const std::shared_ptr<job::CommLife>& life() const { return life_; }
+  bool dead() const { return life_->ended(); }
   // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
   int withdraw(const char* function, const base::Error& error);
   // Raises an error that was found after the last call was complete through the error handler.
@@ -87,6 +87,8 @@ class Communicator {
   void close();
 
  private:
+  friend class PersistentLane;
+
   int exchange(const courier::AlltoallCall& call);
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
@@ -113,7 +115,7 @@ class Communicator {
 
   job::Job& job_;
   job::CommHandle comm_;
-  std::shared_ptr<std::atomic<bool>> dead_ = std::make_shared<std::atomic<bool>>(false);
+  std::shared_ptr<job::CommLife> life_;
   bool open_ = false;
   std::optional<tuning::Due> due_;  // not brought up yet
   std::string refusal_;             // why it cannot be, on this rank

@@ -39,7 +39,7 @@ base::Status NonblockingQueue::begin(job::StartThread start) {
 
 base::Status NonblockingQueue::add(std::function<job::Outcome()> exchange,
                                    job::RequestHandle& request) {
-  auto made = mpi_->make_request(comm_, freed_);
+  auto made = mpi_->make_request(comm_, life_);
   if (!made) return made.error();
   const std::shared_ptr<job::PendingRequest> pending = std::move(made).value();
   request = pending->handle();

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -67,11 +68,10 @@ struct QueuedBlocks {
 
 class NonblockingQueue {
  public:
-  // `freed`: the user has freed the communicator. `mpi` is null without MPI; then nothing may be
-  // queued.
+  // `mpi` is null without MPI; then nothing may be queued.
   NonblockingQueue(job::MpiOps* mpi, job::CommHandle comm,
-                   std::shared_ptr<const std::atomic<bool>> freed)
-      : mpi_(mpi), comm_(comm), freed_(std::move(freed)) {}
+                   std::shared_ptr<const job::CommLife> life)
+      : mpi_(mpi), comm_(comm), life_(std::move(life)) {}
 
   // Starts the thread. Nothing may be added before.
   base::Status begin(job::StartThread start);
@@ -79,6 +79,14 @@ class NonblockingQueue {
   // `exchange` is carried out after those queued before; then `request` completes. It must not
   // throw.
   base::Status add(std::function<job::Outcome()> exchange, job::RequestHandle& request);
+  // The thread carries out what is started of a persistent request, until unwatch().
+  void watch(Worker::Watch watch) { worker_->watch(std::move(watch)); }
+  void unwatch() {
+    if (worker_) worker_->watch(nullptr);
+  }
+  void look() {
+    if (worker_) worker_->look();
+  }
   // Waits for what has been queued.
   void settle();
   bool idle() const { return !worker_ || worker_->idle(); }
@@ -88,7 +96,7 @@ class NonblockingQueue {
  private:
   job::MpiOps* mpi_;
   job::CommHandle comm_;
-  std::shared_ptr<const std::atomic<bool>> freed_;
+  std::shared_ptr<const job::CommLife> life_;
   std::unique_ptr<Worker> worker_;
 };
 

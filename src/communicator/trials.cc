@@ -188,12 +188,15 @@ std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
   if (!on()) return ours;
   const auto found = tried_.find(key_of(bytes));
   if (found == tried_.end() || !found->second.trial.has_decided()) {
-    const bool unasked = job_.options.progress == "auto" && bytes <= kLibrariesCombine;
-    return unasked ? std::nullopt : std::optional(ours);
+    return leaves_to_library(bytes) ? std::nullopt : std::optional(ours);
   }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
   if (way == tuning::kNativeWay) return std::nullopt;
   return way.kind == tuning::Way::Kind::kMessages ? ours : way;
+}
+
+bool Trials::leaves_to_library(std::uint64_t bytes) const {
+  return on() && job_.options.progress == "auto" && bytes <= kLibrariesCombine;
 }
 
 tuning::Decision Trials::subject(const Tried& tried) const {

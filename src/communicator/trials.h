@@ -48,6 +48,8 @@ class Trials {
   // Nothing: the library's own, which also carries the smallest blocks while nothing is decided and
   // nobody has asked for ours.
   std::optional<tuning::Way> decided(std::uint64_t bytes) const;
+  // Whether it carries these while nothing is decided.
+  bool leaves_to_library(std::uint64_t bytes) const;
 
   // Hands all decisions to the job, for the decision file.
   void record() const;

@@ -1,5 +1,6 @@
 #include "communicator/worker.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/blocked_signals.h"
@@ -28,31 +29,66 @@ void Worker::queue(Task task) {
   wake_.notify_one();
 }
 
+void Worker::watch(Watch watch) {
+  {
+    std::unique_lock lock(mutex_);
+    drained_.wait(lock, [this] { return !busy_; });
+    watch_ = std::move(watch);
+    look_after_ = 0;
+    called_ = false;
+  }
+  wake_.notify_one();
+}
+
+void Worker::look() {
+  {
+    const std::lock_guard lock(mutex_);
+    called_ = true;
+  }
+  wake_.notify_one();
+}
+
 bool Worker::idle() const {
   const std::lock_guard lock(mutex_);
-  return !busy_ && tasks_.empty();
+  return !busy_ && !called_ && tasks_.empty();
 }
 
 void Worker::drain() {
   std::unique_lock lock(mutex_);
-  drained_.wait(lock, [this] { return !busy_ && tasks_.empty(); });
+  drained_.wait(lock, [this] { return !busy_ && !called_ && tasks_.empty(); });
 }
 
 void Worker::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stop_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    {
+    if (watch_) {
+      wake_.wait_for(lock, std::chrono::nanoseconds(look_after_), [this] { return called(); });
+    } else {
+      wake_.wait(lock, [this] { return called() || watch_; });
+    }
+    if (stop_ && tasks_.empty()) return;
+    busy_ = true;
+    if (!tasks_.empty()) {
       const Task task = std::move(tasks_.front());
       tasks_.pop_front();
-      busy_ = true;
       lock.unlock();
       task();
-    }  // what the task has held is let go of before anybody takes it for done
+    } else if (watch_) {
+      const Watch watch = watch_;
+      const bool called = std::exchange(called_, false);
+      lock.unlock();
+      const base::Nanos after = watch(called);
+      lock.lock();
+      look_after_ = after;
+      lock.unlock();
+    } else {
+      called_ = false;
+      lock.unlock();
+    }
+    // What it has held is let go of before anybody takes it for done.
     lock.lock();
     busy_ = false;
-    if (tasks_.empty()) drained_.notify_all();
+    drained_.notify_all();
   }
 }
 

@@ -15,7 +15,8 @@ struct AlltoallCall {
   const char* name = "MPI_Alltoall";  // of the MPI function
   job::CommHandle comm = 0;
   bool in_place = false;
-  job::TypedBuffer send;  // not used when in place
+  bool persistent = false;  // MPI_Alltoall_init
+  job::TypedBuffer send;    // not used when in place
   job::TypedBuffer recv;
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
@@ -31,11 +32,18 @@ struct BlockCall {
   const char* name = "";  // of the MPI function
   job::CommHandle comm = 0;
   bool in_place = false;
+  bool persistent = false;                 // MPI_Alltoallv_init, MPI_Alltoallw_init
   std::span<const job::TypedBuffer> send;  // as `recv` when in place
   std::span<const job::TypedBuffer> recv;
   std::span<const std::uint32_t> send_to = {}, recv_from = {};  // [buffer] rank; empty: its index
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
+
+  std::uint64_t mean_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const job::TypedBuffer& block : send) bytes += block.bytes();
+    return send.empty() ? 0 : bytes / send.size();
+  }
 };
 
 // Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall and its v and w forms.

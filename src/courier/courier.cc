@@ -108,7 +108,9 @@ void Courier::learn_of_deaths() {
                       *dead_);
 }
 
-bool Courier::revoked() { return within_ && job_.mpi->is_revoked(comm_); }
+bool Courier::revoked() {
+  return life_->ask([this] { return job_.mpi->is_revoked(comm_); });
+}
 
 // On ranks that lead nobody.
 void Courier::end_where_revoked() {

@@ -36,8 +36,8 @@ enum class Counts {
 class Courier {
  public:
   Courier(job::Job& job, job::CommHandle comm, const meeting::Members& members,
-          const ways::Repertoire& ways)
-      : job_(job), comm_(comm), members_(members), ways_(ways) {}
+          const ways::Repertoire& ways, std::shared_ptr<job::CommLife> life)
+      : job_(job), comm_(comm), members_(members), ways_(ways), life_(std::move(life)) {}
 
   // --- For bringing up (communicator/bring_up.cc)
   // On leaders. `phase_sets`: for each phase of each plan, the set numbers of the host leaders by
@@ -71,17 +71,6 @@ class Courier {
   // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
   // over UDP learn that it is not coming.
   void goes_elsewhere(std::uint64_t bytes);
-  // While one of these lives, the program is in a call, so that it cannot free the communicator.
-  class Within {
-   public:
-    explicit Within(Courier& courier) : courier_(courier) { courier_.within_ = true; }
-    ~Within() { courier_.within_ = false; }
-    Within(const Within&) = delete;
-    Within& operator=(const Within&) = delete;
-
-   private:
-    Courier& courier_;
-  };
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
@@ -134,6 +123,7 @@ class Courier {
   job::CommHandle comm_;
   const meeting::Members& members_;
   const ways::Repertoire& ways_;
+  std::shared_ptr<job::CommLife> life_;
 
   bool udp_ = false;
   mutable std::mutex mutex_;  // a thread may close while the program begins another call
@@ -148,7 +138,6 @@ class Courier {
   std::optional<std::uint32_t> dead_;       // the rank that the library told of first
   base::Nanos death_seen_ = 0;              // when
   transport::Counters counted_;             // the part that is already in the statistics
-  std::atomic<bool> within_ = false;        // the program is in a call
   std::uint64_t calls_ = 0;                 // begun so far; equal on all ranks
   std::atomic<const char*> function_ = "MPI_Alltoall";  // of the latest call
 };

@@ -1,8 +1,15 @@
 #include "courier/staging.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
 namespace alm::courier {
+
+base::Status packed(int code) {
+  if (code == job::kMpiSuccess) return {};
+  return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
+}
 
 int Staging::begin(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
                    std::uint32_t self) {

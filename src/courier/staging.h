@@ -7,9 +7,13 @@
 #include <memory>
 
 #include "base/byte_store.h"
+#include "base/result.h"
 #include "courier/calls.h"
 
 namespace alm::courier {
+
+// What an MPI error code says of the packing.
+base::Status packed(int code);
 
 class Staging {
  public:

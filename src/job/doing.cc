@@ -9,10 +9,12 @@
 namespace alm::job {
 namespace {
 
-constexpr std::array<std::string_view, 10> kCalls{
-    "MPI_Alltoall",           "MPI_Alltoallv",  "MPI_Alltoallw",         "MPI_Ialltoall",
-    "MPI_Ialltoallv",         "MPI_Ialltoallw", "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv",
-    "MPI_Neighbor_alltoallw", "MPI_Finalize"};
+constexpr std::array<std::string_view, 13> kCalls{
+    "MPI_Alltoall",          "MPI_Alltoallv",          "MPI_Alltoallw",
+    "MPI_Ialltoall",         "MPI_Ialltoallv",         "MPI_Ialltoallw",
+    "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw",
+    "MPI_Alltoall_init",     "MPI_Alltoallv_init",     "MPI_Alltoallw_init",
+    "MPI_Finalize"};
 
 // Numbers for others. kInCall and what follows: calls, in their order.
 constexpr std::uint64_t kNotKnown = 0, kComputes = 1, kSleeps = 2, kInCall = 16;

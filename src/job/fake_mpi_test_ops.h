@@ -262,6 +262,45 @@ class FakeRequest final : public PendingRequest {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
+// A test starts it and frees it as a program does.
+class FakePersistent final : public PersistentRequest {
+ public:
+  explicit FakePersistent(std::function<void()> on_start) : on_start_(std::move(on_start)) {}
+
+  RequestHandle handle() const override { return reinterpret_cast<RequestHandle>(this); }
+  bool started() override { return is_started_; }
+  bool announced() const override { return announced_; }
+  void not_found() override { announced_ = false; }
+  void complete(Outcome outcome) override {
+    const std::lock_guard lock(mutex_);
+    announced_ = is_started_ = false;
+    outcome_ = std::move(outcome);
+    changed_.notify_all();
+  }
+  bool freed() const override { return freed_; }
+  void drop() override { freed_ = true; }
+
+  // MPI_Start; `seen`: the way that is watched.
+  void start(bool seen = true) {
+    announced_ = seen;
+    is_started_ = true;
+    if (seen) on_start_();
+  }
+  // MPI_Wait.
+  Outcome wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !is_started_; });
+    return outcome_;
+  }
+
+ private:
+  std::function<void()> on_start_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> is_started_ = false, announced_ = false, freed_ = false;
+  Outcome outcome_;
+};
+
 // The MPI of one rank. Type 0 is bytes that lie back to back; all others are packed and unpacked
 // byte by byte, in the same order.
 class FakeMpiOps final : public MpiOps {
@@ -278,6 +317,9 @@ class FakeMpiOps final : public MpiOps {
       if (reinterpret_cast<RequestHandle>(one.get()) == handle) return one;
     }
     return nullptr;
+  }
+  FakePersistent& persistent(RequestHandle handle) {
+    return *reinterpret_cast<FakePersistent*>(handle);
   }
   bool provides_threads = false;
 
@@ -380,11 +422,18 @@ class FakeMpiOps final : public MpiOps {
   void release_type(TypeHandle) override {}
   bool threads() const override { return provides_threads; }
   base::Result<std::unique_ptr<PendingRequest>> make_request(
-      CommHandle, std::shared_ptr<const std::atomic<bool>>) override {
+      CommHandle, std::shared_ptr<const CommLife>) override {
     if (job_.fails(rank_, "make_request")) return base::io_error("MPI_Grequest_start failed");
     auto made = std::make_unique<FakeRequest>();
     requests_.push_back(made->state());
     return std::unique_ptr<PendingRequest>(std::move(made));
+  }
+  base::Result<std::shared_ptr<PersistentRequest>> make_persistent(
+      CommHandle, std::shared_ptr<const CommLife>, std::function<void()> on_start) override {
+    if (job_.fails(rank_, "make_persistent")) return base::io_error("MPI_Ssend_init failed");
+    auto made = std::make_shared<FakePersistent>(std::move(on_start));
+    persistent_.push_back(made);
+    return std::shared_ptr<PersistentRequest>(std::move(made));
   }
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(CommHandle comm,
                                                                            RankName name,
@@ -420,6 +469,7 @@ class FakeMpiOps final : public MpiOps {
   std::map<CommHandle, void*> states_;
   std::vector<std::string> raised_;
   std::vector<std::shared_ptr<FakeRequest::State>> requests_;
+  std::vector<std::shared_ptr<FakePersistent>> persistent_;
 };
 
 // Runs `body` on every rank, in threads; a rank that has ended has left the job.

@@ -2,7 +2,6 @@
 // library has. Implemented in mpi/abi/ops.cc.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/time.h"
 #include "carrier/point_to_point.h"
 #include "job/bootstrap.h"
+#include "job/comm_life.h"
 
 namespace alm::job {
 
@@ -35,6 +35,26 @@ class PendingRequest {
   virtual RequestHandle handle() const = 0;
   // Once, from any thread.
   virtual void complete(Outcome outcome) = 0;
+};
+
+// A request that the program starts again and again, and waits for each time. Another thread, for
+// which most of this is, carries out what is started.
+class PersistentRequest {
+ public:
+  virtual ~PersistentRequest() = default;
+  virtual RequestHandle handle() const = 0;
+  // Whether it has been started since it was completed last.
+  virtual bool started() = 0;
+  // Whether a start has been seen that is not completed yet. Others are found by started() alone.
+  virtual bool announced() const = 0;
+  // started() does not show what was announced: who waits for that sleeps no longer.
+  virtual void not_found() = 0;
+  // Once for each start. Errors reach the program as those of PendingRequest.
+  virtual void complete(Outcome outcome) = 0;
+  // The program has freed it.
+  virtual bool freed() const = 0;
+  // The program never gets it.
+  virtual void drop() = 0;
 };
 
 // The neighbours of a rank in a communicator with a topology, by slot: by the place that a block
@@ -98,9 +118,13 @@ class MpiOps : public Bootstrap {
   virtual bool threads() const = 0;
   // Whether the program has asked for that. Some libraries allow it to those that have not.
   virtual bool threads_asked_for() const { return threads(); }
-  // `freed` says whether the user has freed `comm`; its error handler is gone then.
+  // `life` is that of `comm`; where it has ended, the error handler is gone.
   virtual base::Result<std::unique_ptr<PendingRequest>> make_request(
-      CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) = 0;
+      CommHandle comm, std::shared_ptr<const CommLife> life) = 0;
+
+  // `on_start` is called after each start that is seen.
+  virtual base::Result<std::shared_ptr<PersistentRequest>> make_persistent(
+      CommHandle comm, std::shared_ptr<const CommLife> life, std::function<void()> on_start) = 0;
 
   // Collective over `comm`, from which it splits off a private communicator. `time_scale`: how many
   // times slower than at full speed the network is.
@@ -109,6 +133,13 @@ class MpiOps : public Bootstrap {
 
   // The code that raise() returns for such an error, without raising it.
   [[nodiscard]] virtual int error_code(const base::Error& error) = 0;
+
+  // The code of an outcome that is not good, raised on the communicator if it lives.
+  int raise_outcome(CommHandle comm, const CommLife& life, const Outcome& outcome) {
+    const bool ours = !outcome.failure.message.empty();
+    if (life.ended()) return ours ? error_code(outcome.failure) : outcome.code;
+    return ours ? raise(comm, outcome.failure) : raise_code(comm, outcome.code);
+  }
 
   // Frees everything that was made inside MPI. Called before PMPI_Finalize.
   virtual void close() = 0;

@@ -190,11 +190,15 @@ void Session::refuse(tally::Taken* taken) {
 
 void Session::note_passed(tally::Function function, std::uint64_t bytes) {
   tally::Taken taken;
+  const bool persistent = tally::is_persistent(function);
   if (!accelerating_) {
     passes(&taken, refusal());
-  } else {
-    passes(&taken, starting() ? "library: nonblocking, not brought up or faster"
+  } else if (!starting()) {
+    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
                               : "library: nonblocking, see ALLEMANDE_PROGRESS");
+  } else {
+    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
+                              : "library: nonblocking, not brought up or faster");
   }
   job_.tally.note(function, bytes, taken, -1);
 }
@@ -274,7 +278,7 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
                              const Buffers& buffers, const job::TypedBuffer* block) {
   std::uint64_t fullest = 0;
   if (block != nullptr) {
-    fullest = block->bytes() * (communicator.ranks() - 1);
+    fullest = block->bytes() * (communicator.members().ranks - 1);
   } else {
     for (const std::span<const job::TypedBuffer> side : buffers) {
       std::uint64_t bytes = 0;
@@ -290,23 +294,32 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
 
 std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
   if (!starting() || call.bytes() == 0) return std::nullopt;
-  return on_open_communicator(
-      call.comm, [&](communicator::Communicator& found) { return found.start(call, request); });
+  return begin(call, request,
+               [&](communicator::Communicator& found) { return found.start(call, request); });
 }
 
 std::optional<int> Session::start_blocks(const courier::BlockCall& call,
                                          job::RequestHandle& request) {
   if (!starting()) return std::nullopt;
-  return on_open_communicator(call.comm, [&](communicator::Communicator& found) {
+  return begin(call, request, [&](communicator::Communicator& found) {
     return found.start_blocks(call, request);
   });
 }
 
-template <class Start>
-std::optional<int> Session::on_open_communicator(job::CommHandle comm, Start start) {
+template <class Call, class Start>
+std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
   reap();
-  auto* communicator = static_cast<communicator::Communicator*>(mpi_.state(comm));
-  const auto code = communicator != nullptr ? start(*communicator) : std::nullopt;
+  std::optional<int> code;
+  if (call.persistent) {
+    const job::Doing::InCall in(job_.doing, call.name);
+    communicator::Communicator* parent = nullptr;
+    if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
+    if (parent != nullptr && (parent->accelerates() || parent->waits())) {
+      code = persistent_.make(call, *parent, request);
+    }
+  } else if (void* open = mpi_.state(call.comm)) {
+    code = start(*static_cast<communicator::Communicator*>(open));
+  }
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }
@@ -403,14 +416,16 @@ double Session::host_rate_mbit_s() {
 }
 
 void Session::communicator_freed(void* state) {
-  static_cast<communicator::Communicator*>(state)->mark_dead();
+  static_cast<communicator::Communicator*>(state)->life()->end();
 }
 
 void Session::forget(job::CommHandle comm) {
+  if (void* state = mpi_.state(comm))
+    static_cast<communicator::Communicator*>(state)->life()->let_go();
   const std::lock_guard lock(mutex_);
   const auto known = not_kept_.find(comm);
   if (known == not_kept_.end()) return;
-  known->second->mark_dead();
+  known->second->life()->end();
   not_kept_.erase(known);
 }
 
@@ -426,7 +441,11 @@ void Session::reap() {
     std::move(first_dead, communicators_.end(), std::back_inserter(dead));
     communicators_.erase(first_dead, communicators_.end());
   }
-  for (const auto& communicator : dead) communicator->close();
+  for (const auto& communicator : dead) {
+    persistent_.leave(*communicator);
+    communicator->close();
+  }
+  persistent_.reap();
 }
 
 void Session::passed_by(std::string_view function, std::string_view tool) const {
@@ -445,6 +464,7 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 void Session::finish() {
   const job::Doing::InCall in(job_.doing, "MPI_Finalize");
   for (const auto& communicator : communicators_) communicator->settle();
+  persistent_.settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);
     const auto settled = mpi_.barrier(mpi_.world(), patience, [&] {
@@ -453,8 +473,10 @@ void Session::finish() {
     });
     if (!settled) job_.log.warning("MPI_Finalize: " + settled.error().message);
     for (const auto& communicator : communicators_) communicator->raise_late_failure();
+    persistent_.raise_late_failures();
     // The states stay: MPI_Finalize may yet report communicators as freed.
     for (const auto& communicator : communicators_) communicator->close();
+    persistent_.close();
     if (job_.has_driver()) {
       const auto* driver = job_.driver().value();
       const auto endpoint = driver->endpoint_counters();

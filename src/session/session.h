@@ -17,6 +17,7 @@
 #include "job/ops.h"
 #include "job/settings.h"
 #include "session/device_memory.h"
+#include "session/persistent_calls.h"
 #include "tally/tally.h"
 #include "tuning/decisions.h"
 
@@ -43,6 +44,8 @@ class Session {
 
   // Nonblocking: `request` completes when the exchange is over. They wait for no rank, so calls on
   // communicators that are not up yet pass through.
+  // Persistent calls are collective as the blocking forms, and `request` is started again and
+  // again.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
 
@@ -61,15 +64,16 @@ class Session {
   tally::Tally& tally() { return job_.tally; }
   // Notes that nothing is accelerated in this job, and why. `taken` may be null.
   void refuse(tally::Taken* taken);
-  // Counts a nonblocking call that the library has carried; how long it takes is not known.
+  // Counts a nonblocking call, or a start of a persistent one, that the library has carried; how
+  // long it takes is not known.
   void note_passed(tally::Function function, std::uint64_t bytes);
   // After a call that has been counted.
   void counted(base::Nanos now) { job_.summary.refresh(now); }
 
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
-  // Comes before each MPI_Comm_free and MPI_Comm_disconnect: another communicator may get the
-  // handle of one whose state MPI does not keep.
+  // Comes before each MPI_Comm_free and MPI_Comm_disconnect. Threads of ours no longer use the handle;
+  // another communicator may get it after one whose state MPI does not keep.
   void forget(job::CommHandle comm);
 
  private:
@@ -103,8 +107,8 @@ class Session {
   // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
   template <class Buffers>
   int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
-  template <class Start>
-  std::optional<int> on_open_communicator(job::CommHandle comm, Start start);
+  template <class Call, class Start>
+  std::optional<int> begin(const Call& call, job::RequestHandle& request, Start start);
   // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(job::CommHandle comm, communicator::Communicator*& found);
@@ -143,6 +147,7 @@ class Session {
   std::vector<std::unique_ptr<communicator::Communicator>> communicators_;
   std::map<job::CommHandle, communicator::Communicator*>
       not_kept_;  // MPI refused to keep their state
+  PersistentCalls persistent_{job_};
 };
 
 }  // namespace alm::session

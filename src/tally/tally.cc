@@ -7,16 +7,19 @@
 namespace alm::tally {
 namespace {
 
-constexpr std::array<std::string_view, 9> kNames{
+constexpr std::array<std::string_view, 12> kNames{
     "MPI_Alltoall",          "MPI_Alltoallv",          "MPI_Alltoallw",
     "MPI_Ialltoall",         "MPI_Ialltoallv",         "MPI_Ialltoallw",
-    "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw"};
+    "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw",
+    "MPI_Alltoall_init",     "MPI_Alltoallv_init",     "MPI_Alltoallw_init"};
 constexpr std::string_view kOtherWays = "other ways";
 constexpr std::uint32_t kMultiplier = 0x9E3779B1;
 
 }  // namespace
 
 std::string_view name_of(Function function) { return kNames[static_cast<std::size_t>(function)]; }
+
+bool is_persistent(Function function) { return name_of(function).ends_with("_init"); }
 
 Function function_of(std::string_view name) {
   const auto found = std::find(kNames.begin(), kNames.end(), name);

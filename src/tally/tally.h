@@ -26,8 +26,12 @@ enum class Function : std::uint8_t {
   kNeighborAlltoall,
   kNeighborAlltoallv,
   kNeighborAlltoallw,
+  kAlltoallInit,
+  kAlltoallvInit,
+  kAlltoallwInit,
 };
 std::string_view name_of(Function function);
+bool is_persistent(Function function);
 // By the name of the function, "MPI_Alltoallv".
 Function function_of(std::string_view name);
 

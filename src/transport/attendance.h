@@ -37,6 +37,7 @@ class Attendance {
     for (Peer& peer : peers_) {
       peer.not_entered_at = 0;
       peer.elsewhere.reset();
+      peer.doing.reset();
     }
   }
   void abandon() {
@@ -62,8 +63,21 @@ class Attendance {
   void says_not_entered(base::Nanos now, PeerId id) { peers_[id].not_entered_at = now; }
   // When it said so last; 0: never.
   base::Nanos not_entered_at(PeerId id) const { return peers_[id].not_entered_at; }
-  void says_elsewhere(PeerId id, const Elsewhere& elsewhere) { peers_[id].elsewhere = elsewhere; }
+  // The latest call counts, whatever order the answers come in: a rank that has been elsewhere in a
+  // call is not coming, though it be in none by now.
+  void says_elsewhere(PeerId id, const Elsewhere& said) {
+    Peer& peer = peers_[id];
+    if (said.call == kNoCall) {
+      peer.doing = said.sends;
+    } else if (!peer.elsewhere || said.call >= peer.elsewhere->call) {
+      peer.elsewhere = said;
+      peer.doing.reset();
+    }
+  }
+  // The call that the peer has said it is in, in this exchange.
   const std::optional<Elsewhere>& elsewhere(PeerId id) const { return peers_[id].elsewhere; }
+  // What it does, if it has said that it is in none.
+  const std::optional<std::uint64_t>& doing(PeerId id) const { return peers_[id].doing; }
 
   // Where this rank is itself.
   void be_elsewhere(const std::optional<Elsewhere>& elsewhere) { own_ = elsewhere; }
@@ -89,6 +103,7 @@ class Attendance {
     Ahead ahead;
     base::Nanos not_entered_at = 0;
     std::optional<Elsewhere> elsewhere;
+    std::optional<std::uint64_t> doing;
   };
 
   PeerQueue asking_;

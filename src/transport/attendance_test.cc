@@ -25,12 +25,29 @@ TEST(Attendance, KnowsSinceWhenAPeerIsAhead) {
 TEST(Attendance, WhatPeersSayIsAboutOneExchange) {
   Attendance attendance(3);
   attendance.says_not_entered(70, 2);
-  attendance.says_elsewhere(2, {});
+  attendance.says_elsewhere(2, {5, 40});
+  attendance.says_elsewhere(2, {Attendance::kNoCall, 7});
   EXPECT_EQ(attendance.not_entered_at(2), 70);
   EXPECT_TRUE(attendance.elsewhere(2));
+  EXPECT_TRUE(attendance.doing(2));
   attendance.begin();
   EXPECT_EQ(attendance.not_entered_at(2), 0);
   EXPECT_FALSE(attendance.elsewhere(2));
+  EXPECT_FALSE(attendance.doing(2));
+}
+
+TEST(Attendance, ThePeersLatestCallIsNotForgottenBecauseItHasLeftIt) {
+  Attendance attendance(3);
+  attendance.says_elsewhere(1, {Attendance::kNoCall, 7});
+  EXPECT_EQ(attendance.doing(1), 7u);
+  EXPECT_FALSE(attendance.elsewhere(1));
+  attendance.says_elsewhere(1, {5, 40});
+  EXPECT_FALSE(attendance.doing(1));
+  attendance.says_elsewhere(1, {Attendance::kNoCall, 8});
+  EXPECT_EQ(attendance.doing(1), 8u);
+  EXPECT_EQ(attendance.elsewhere(1), (Attendance::Elsewhere{5, 40}));
+  attendance.says_elsewhere(1, {4, 30});
+  EXPECT_EQ(attendance.elsewhere(1)->call, 5u) << "overtaken on its way";
 }
 
 TEST(Attendance, AnswersWhereThisRankIsOnlyIfItIsElsewhere) {

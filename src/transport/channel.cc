@@ -186,6 +186,10 @@ std::optional<Engine::Elsewhere> Channel::elsewhere(PeerId peer) const {
   return impl_->engine.elsewhere(peer);
 }
 
+std::optional<std::uint64_t> Channel::doing(PeerId peer) const {
+  return impl_->engine.attendance().doing(peer);
+}
+
 void Channel::does(std::uint64_t what) { impl_->engine.attendance().does(what); }
 bool Channel::asked() const { return impl_->engine.attendance().asked(); }
 

@@ -133,6 +133,7 @@ class Channel {
   bool absent(PeerId peer) const;
   void be_elsewhere(const std::optional<Engine::Elsewhere>& elsewhere);
   std::optional<Engine::Elsewhere> elsewhere(PeerId peer) const;
+  std::optional<std::uint64_t> doing(PeerId peer) const;
   // See Attendance: what this rank does outside of calls, for peers that ask.
   void does(std::uint64_t what);
   bool asked() const;

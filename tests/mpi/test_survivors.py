@@ -53,7 +53,8 @@ def test_survivors_shrink_and_are_accelerated(own_bench: Bench) -> None:
     assert sum(int(line.split()[2]) for line in over_udp) >= 5 + 4, text
 
 
-def test_exchanges_on_a_revoked_communicator_end_at_once(own_bench: Bench) -> None:
-    text = run(own_bench, "revoked")
+@pytest.mark.parametrize("what", ["revoked", "started"])
+def test_exchanges_on_a_revoked_communicator_end_at_once(own_bench: Bench, what: str) -> None:
+    text = run(own_bench, what)
     assert seconds(text, "FAILED after") < AT_ONCE_S
     assert seconds(text, "first exchange in") < AT_ONCE_S

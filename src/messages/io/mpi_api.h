@@ -37,14 +37,22 @@
   X(Ibarrier)                   \
   X(Isend)                      \
   X(Irecv)                      \
+  X(Recv)                       \
+  X(Ssend_init)                 \
+  X(Start)                      \
+  X(Startall)                   \
   X(Test)                       \
+  X(Testany)                    \
+  X(Testall)                    \
   X(Testsome)                   \
   X(Get_count)                  \
   X(Request_free)               \
   X(Error_class)                \
   X(Iprobe)                     \
   X(Wait)                       \
+  X(Waitany)                    \
   X(Waitall)                    \
+  X(Waitsome)                   \
   X(Cancel)                     \
   X(Grequest_start)             \
   X(Grequest_complete)          \
@@ -109,6 +117,15 @@ struct MpiApi {
   decltype(&PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
   decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif
+
+  // The persistent forms of MPI 4.0; null where the library has none. Words, because headers of
+  // releases before it do not declare them.
+  void* Alltoall_init = nullptr;
+  void* Alltoallv_init = nullptr;
+  void* Alltoallw_init = nullptr;
+  void* Alltoall_init_c = nullptr;
+  void* Alltoallv_init_c = nullptr;
+  void* Alltoallw_init_c = nullptr;
 
   // ULFM's; null where the library has none. Headers of releases before it do not declare it.
   int (*Comm_get_failed)(MPI_Comm comm, MPI_Group* failed) = nullptr;

@@ -30,9 +30,10 @@ struct Native {
   void* narrow;
   void* wide;
 };
-#if MPI_VERSION >= 4
-#define ALM_NATIVE(name) \
+#define ALM_NATIVE_BOTH(name) \
   Native { with_words<void>(api.name), with_words<void>(api.name##_c) }
+#if MPI_VERSION >= 4
+#define ALM_NATIVE(name) ALM_NATIVE_BOTH(name)
 #else
 #define ALM_NATIVE(name) \
   Native { with_words<void>(api.name), nullptr }
@@ -47,6 +48,7 @@ int call(void* function, const Arguments& given) {
         send.base, static_cast<Count>(send.count), send.type, const_cast<void*>(recv.base),
         static_cast<Count>(recv.count), recv.type, given.comm, request...);
   };
+  if (given.info) return pass(*given.info, *given.request);
   return given.request ? pass(*given.request) : pass();
 }
 
@@ -61,13 +63,22 @@ int call(void* function, const BlockArguments& given) {
         send.types, const_cast<void*>(recv.base), recv.counts.template as<Integer>(),
         recv.displacements.template as<Integer>(), recv.types, given.comm, request...);
   };
+  if (given.info) return pass(*given.info, *given.request);
   return given.request ? pass(*given.request) : pass();
+}
+
+// A program may find here what its library does not have.
+int refuse_missing(const messages::MpiApi& api, Word comm) {
+  with_words<int(Word, int)>(api.Comm_call_errhandler)(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+  return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
 int natively(Interposer& self, const Arguments& given) {
   const auto& api = self.library().api();
   Native native = given.request ? ALM_NATIVE(Ialltoall) : ALM_NATIVE(Alltoall);
   if (given.neighbours) native = ALM_NATIVE(Neighbor_alltoall);
+  if (given.info) native = ALM_NATIVE_BOTH(Alltoall_init);
+  if (native.narrow == nullptr) return refuse_missing(api, given.comm);
   if (given.wide && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
 #if MPI_VERSION >= 4
   if (given.wide && !large_counts::fit(given)) return large_counts::refuse(api, given.comm);
@@ -82,6 +93,10 @@ int natively(Interposer& self, const BlockArguments& given) {
   if (given.neighbours) {
     native = given.typed ? ALM_NATIVE(Neighbor_alltoallw) : ALM_NATIVE(Neighbor_alltoallv);
   }
+  if (given.info) {
+    native = given.typed ? ALM_NATIVE_BOTH(Alltoallw_init) : ALM_NATIVE_BOTH(Alltoallv_init);
+  }
+  if (native.narrow == nullptr) return refuse_missing(api, given.comm);
 #if MPI_VERSION >= 4
   if (given.wide() && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
   if (given.wide()) {
@@ -160,19 +175,6 @@ int comm_disconnect(void* comm) {
   auto& self = interposer();
   self.freeing(comm);
   return with_words<int(void*)>(self.library().api().Comm_disconnect)(comm);
-}
-
-int wait(void* request, void* status) {
-  auto& self = interposer();
-  self.sleep_until_complete(1, request);
-  return with_words<int(void*, void*)>(self.library().api().Wait)(request, status);
-}
-
-int waitall(int count, void* requests, void* statuses) {
-  auto& self = interposer();
-  self.sleep_until_complete(count, requests);
-  return with_words<int(int, void*, void*)>(self.library().api().Waitall)(count, requests,
-                                                                          statuses);
 }
 
 void at_exit() {

@@ -48,7 +48,8 @@ struct Arguments {
   bool wide;  // the _c form
   // Where the nonblocking forms put their request: a handle of the library's ABI.
   std::optional<void*> request = {};
-  bool neighbours = false;  // MPI_Neighbor_alltoall
+  bool neighbours = false;        // MPI_Neighbor_alltoall
+  std::optional<Word> info = {};  // MPI_Alltoall_init, which has a request, too
 };
 
 // What it gives to MPI_Alltoallv or, where types are arrays of handles, to MPI_Alltoallw.
@@ -63,6 +64,7 @@ struct BlockArguments {
   bool typed;  // MPI_Alltoallw
   std::optional<void*> request = {};
   bool neighbours = false;
+  std::optional<Word> info = {};
 
   bool wide() const { return recv.counts.wide(); }
 };
@@ -85,6 +87,19 @@ int alltoall(const void* caller, const BlockArguments& arguments);
 // For the requests above these sleep; the library would spin.
 int wait(void* request, void* status);
 int waitall(int count, void* requests, void* statuses);
+
+// For persistent ones: what starts and ends them, and what finds them complete and returns an error
+// of their exchanges.
+int start(void* request);
+int startall(int count, void* requests);
+int request_free(void* request);
+int cancel(void* request);
+int test(void* request, int* done, void* status);
+int testall(int count, void* requests, int* done, void* statuses);
+int testany(int count, void* requests, int* index, int* done, void* status);
+int testsome(int count, void* requests, int* found, int* indices, void* statuses);
+int waitany(int count, void* requests, int* index, void* status);
+int waitsome(int count, void* requests, int* found, int* indices, void* statuses);
 
 // Another tool's definition of the function after ours, or null.
 void* tool_after_this(const char* name);

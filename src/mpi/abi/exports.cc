@@ -86,22 +86,36 @@ ALM_EXPORT int MPI_Comm_disconnect(void* comm) {
   return next != nullptr ? next(comm) : entry::comm_disconnect(comm);
 }
 
-ALM_EXPORT int PMPI_Wait(void* request, void* status) { return entry::wait(request, status); }
+// Functions of requests: MPI_X and PMPI_X. `given` are the names of the parameters.
+#define ALM_EXPORT_OF_REQUESTS(name, call, parameters, given)            \
+  ALM_EXPORT int PMPI_##name parameters { return entry::call given; }    \
+  ALM_EXPORT int MPI_##name parameters {                                 \
+    static auto* const next = tool<decltype(PMPI_##name)>("MPI_" #name); \
+    return next != nullptr ? next given : entry::call given;             \
+  }
 
-ALM_EXPORT int MPI_Wait(void* request, void* status) {
-  static auto* const next = tool<decltype(PMPI_Wait)>("MPI_Wait");
-  return next != nullptr ? next(request, status) : entry::wait(request, status);
-}
-
-ALM_EXPORT int PMPI_Waitall(int count, void* requests, void* statuses) {
-  return entry::waitall(count, requests, statuses);
-}
-
-ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
-  static auto* const next = tool<decltype(PMPI_Waitall)>("MPI_Waitall");
-  return next != nullptr ? next(count, requests, statuses)
-                         : entry::waitall(count, requests, statuses);
-}
+ALM_EXPORT_OF_REQUESTS(Wait, wait, (void* request, void* status), (request, status))
+ALM_EXPORT_OF_REQUESTS(Waitall, waitall, (int count, void* requests, void* statuses),
+                       (count, requests, statuses))
+ALM_EXPORT_OF_REQUESTS(Waitany, waitany, (int count, void* requests, int* index, void* status),
+                       (count, requests, index, status))
+ALM_EXPORT_OF_REQUESTS(Waitsome, waitsome,
+                       (int count, void* requests, int* found, int* indices, void* statuses),
+                       (count, requests, found, indices, statuses))
+ALM_EXPORT_OF_REQUESTS(Test, test, (void* request, int* done, void* status),
+                       (request, done, status))
+ALM_EXPORT_OF_REQUESTS(Testall, testall, (int count, void* requests, int* done, void* statuses),
+                       (count, requests, done, statuses))
+ALM_EXPORT_OF_REQUESTS(Testany, testany,
+                       (int count, void* requests, int* index, int* done, void* status),
+                       (count, requests, index, done, status))
+ALM_EXPORT_OF_REQUESTS(Testsome, testsome,
+                       (int count, void* requests, int* found, int* indices, void* statuses),
+                       (count, requests, found, indices, statuses))
+ALM_EXPORT_OF_REQUESTS(Start, start, (void* request), (request))
+ALM_EXPORT_OF_REQUESTS(Startall, startall, (int count, void* requests), (count, requests))
+ALM_EXPORT_OF_REQUESTS(Request_free, request_free, (void* request), (request))
+ALM_EXPORT_OF_REQUESTS(Cancel, cancel, (void* request), (request))
 
 // MPI_X and PMPI_X. `given` are the parameters as the next tool takes them, `arguments` as we do.
 #define ALM_EXPORT_BOTH(name, give, parameters, given, arguments)                        \
@@ -147,7 +161,20 @@ ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
   ALM_EXPORT_BOTH(MPI_Ialltoallv##c, give_start, (ALM_BLOCKS(integer), void* request), \
                   (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request))    \
   ALM_EXPORT_BOTH(MPI_Ialltoallw##c, give_start, (ALM_BLOCKS(integer), void* request), \
-                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))     \
+  ALM_EXPORT_PERSISTENT_FORMS(MPI_, integer, c)
+
+// `prefix` begins their names.
+#define ALM_EXPORT_PERSISTENT_FORMS(prefix, integer, c)                                           \
+  ALM_EXPORT_BOTH(prefix##Alltoall_init##c, give_start,                                           \
+                  (ALM_ALIKE(integer), Word info, void* request),                                 \
+                  (ALM_GIVEN_ALIKE, info, request), ALM_ARGUMENTS(integer, request, false, info)) \
+  ALM_EXPORT_BOTH(                                                                                \
+      prefix##Alltoallv_init##c, give_start, (ALM_BLOCKS(integer), Word info, void* request),     \
+      (ALM_GIVEN_BLOCKS, info, request), ALM_BLOCK_ARGUMENTS(false, request, false, info))        \
+  ALM_EXPORT_BOTH(                                                                                \
+      prefix##Alltoallw_init##c, give_start, (ALM_BLOCKS(integer), Word info, void* request),     \
+      (ALM_GIVEN_BLOCKS, info, request), ALM_BLOCK_ARGUMENTS(true, request, false, info))
 
 // Those among the neighbours of a topology. Displacements of w are addresses at every width.
 #define ALM_BLOCKS_AT(integer, place)                                                              \
@@ -162,6 +189,9 @@ ALM_EXPORT int MPI_Waitall(int count, void* requests, void* statuses) {
                   (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))
 
 ALM_EXPORT_FORMS(int, )
+#if ALM_MPI_PERSISTENT_EXTENSION
+ALM_EXPORT_PERSISTENT_FORMS(MPIX_, int, )
+#endif
 ALM_EXPORT_NEIGHBOUR_FORMS(int, )
 #if ALM_MPI_LARGE_COUNTS
 ALM_EXPORT_FORMS(std::int64_t, _c)

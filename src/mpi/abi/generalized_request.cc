@@ -11,7 +11,7 @@ struct GeneralizedRequest::State {
   const messages::MpiApi& api;
   job::MpiOps& ops;
   job::CommHandle comm;
-  std::shared_ptr<const std::atomic<bool>> freed;
+  std::shared_ptr<const job::CommLife> life;
   std::mutex mutex;
   job::Outcome outcome;
   bool raised = false;
@@ -19,8 +19,8 @@ struct GeneralizedRequest::State {
 
 base::Result<std::unique_ptr<job::PendingRequest>> GeneralizedRequest::start(
     const messages::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
-    std::shared_ptr<const std::atomic<bool>> freed) {
-  std::shared_ptr<State> state(new State{api, ops, comm, std::move(freed), {}, {}, false});
+    std::shared_ptr<const job::CommLife> life) {
+  std::shared_ptr<State> state(new State{api, ops, comm, std::move(life), {}, {}, false});
   std::unique_ptr<GeneralizedRequest> made(new GeneralizedRequest(api, sleepers, state));
   auto own = std::make_unique<std::shared_ptr<State>>(std::move(state));
   if (api.Grequest_start(query, release, cancel, own.get(), &made->request_) != MPI_SUCCESS) {
@@ -54,12 +54,9 @@ int GeneralizedRequest::query(void* pointer, MPI_Status* status) {
     raise = !outcome.good() && !std::exchange(state.raised, true);
   }
   if (raise) {
-    if (!outcome.failure.message.empty()) outcome.code = state.ops.error_code(outcome.failure);
-    {
-      const std::lock_guard lock(state.mutex);
-      state.outcome = {outcome.code, {}};
-    }
-    if (!state.freed->load()) state.ops.raise_code(state.comm, outcome.code);
+    outcome = {state.ops.raise_outcome(state.comm, *state.life, outcome), {}};
+    const std::lock_guard lock(state.mutex);
+    state.outcome = outcome;
   }
   state.api.Status_set_elements(status, state.api.byte, 0);
   state.api.Status_set_cancelled(status, 0);

@@ -1,7 +1,6 @@
 // PendingRequest as a generalized request of MPI (MPI 4.1 section 13.2).
 #pragma once
 
-#include <atomic>
 #include <memory>
 
 #include "job/ops.h"
@@ -15,7 +14,7 @@ class GeneralizedRequest final : public job::PendingRequest {
   // `api`, `ops` and `sleepers` must outlive the request.
   static base::Result<std::unique_ptr<job::PendingRequest>> start(
       const messages::MpiApi& api, job::MpiOps& ops, Sleepers& sleepers, job::CommHandle comm,
-      std::shared_ptr<const std::atomic<bool>> freed);
+      std::shared_ptr<const job::CommLife> life);
 
   job::RequestHandle handle() const override;
   void complete(job::Outcome outcome) override;

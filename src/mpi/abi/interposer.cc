@@ -54,11 +54,13 @@ bool first_of_job() {
 
 const char* name_of(const entry::Arguments& given) {
   if (given.neighbours) return "MPI_Neighbor_alltoall";
+  if (given.info) return "MPI_Alltoall_init";
   return given.request ? "MPI_Ialltoall" : "MPI_Alltoall";
 }
 
 const char* name_of(const entry::BlockArguments& given) {
   if (given.neighbours) return given.typed ? "MPI_Neighbor_alltoallw" : "MPI_Neighbor_alltoallv";
+  if (given.info) return given.typed ? "MPI_Alltoallw_init" : "MPI_Alltoallv_init";
   if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
   return given.typed ? "MPI_Alltoallw" : "MPI_Alltoallv";
 }
@@ -152,20 +154,8 @@ void Interposer::finalising() {
 
 void Interposer::freeing(const void* comm) {
   if (session_ == nullptr || comm == nullptr) return;
-  session_->forget(to_opaque(*static_cast<const MPI_Comm*>(comm)));
-}
-
-void Interposer::sleep_until_complete(int count, const void* requests) {
-  if (session_ == nullptr || !session_->starting() || requests == nullptr) return;
-  const auto* all = static_cast<const MPI_Request*>(requests);
-  std::vector<std::shared_ptr<Sleepers::Pending>> ours;
-  for (int i = 0; i < count; ++i) {
-    if (all[i] == library_->api().request_null) continue;
-    ours.push_back(ops_->sleepers().find(to_opaque(all[i])));
-    // Others need MPI's progress, which the library's function sees to better than we.
-    if (ours.back() == nullptr) return;
-  }
-  for (const auto& pending : ours) Sleepers::sleep(*pending);
+  const MPI_Comm handle = *static_cast<const MPI_Comm*>(comm);
+  if (handle != library_->api().comm_null) session_->forget(to_opaque(handle));
 }
 
 const int* Interposer::keep(std::vector<int> values) {
@@ -176,15 +166,16 @@ const int* Interposer::keep(std::vector<int> values) {
 std::optional<courier::AlltoallCall> Interposer::describe_call(
     const entry::Arguments& given) const {
   const auto& api = library_->api();
-  const auto& [send, recv, comm_word, wide, request, neighbours] = given;
+  const auto &send = given.send, &recv = given.recv;
   const auto send_type = from_opaque<MPI_Datatype>(send.type);
   const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
-  const auto comm = from_opaque<MPI_Comm>(comm_word);
+  const auto comm = from_opaque<MPI_Comm>(given.comm);
   if (comm == api.comm_null) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.name = name_of(given);
   call.in_place = send.base == MPI_IN_PLACE;
+  call.persistent = given.info.has_value();
   if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
   if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
   const Packing packing = ops_->packing();
@@ -210,6 +201,7 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   Blocks blocks;
   blocks.call.name = name_of(given);
   blocks.call.comm = to_opaque(comm);
+  blocks.call.persistent = given.info.has_value();
   // The session passes it through and counts it; its blocks are those of the remote group.
   if (inter) return blocks;
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
@@ -349,7 +341,12 @@ int Interposer::passed(const Given& given, int code) {
   if (code != MPI_SUCCESS || inside || session_ == nullptr || !session_->tally().counts()) {
     return code;
   }
-  session_->note_passed(tally::function_of(name_of(given)), bytes_of(given));
+  const PassedRequests::Call call{tally::function_of(name_of(given)), bytes_of(given)};
+  if (given.info) {  // each start counts
+    passed_.add(to_opaque(*static_cast<const MPI_Request*>(*given.request)), call);
+  } else {
+    session_->note_passed(call.function, call.bytes);
+  }
   return code;
 }
 

@@ -14,6 +14,7 @@
 #include "mpi/abi/library.h"
 #include "mpi/abi/neighbours.h"
 #include "mpi/abi/ops.h"
+#include "mpi/abi/passed_requests.h"
 #include "session/session.h"
 #include "tally/tally.h"
 
@@ -48,11 +49,12 @@ class Interposer {
   std::optional<int> alltoall(const entry::Arguments& given, const std::function<int()>& native);
   std::optional<int> alltoall(const entry::BlockArguments& given,
                               const std::function<int()>& native);
-  // The nonblocking forms.
+  // The nonblocking forms, and the persistent ones.
   std::optional<int> ialltoall(const entry::Arguments& given);
   std::optional<int> ialltoall(const entry::BlockArguments& given);
 
-  // Counts a nonblocking call that the library has carried, and returns its `code`.
+  // Counts a nonblocking call that the library has carried, or is to count the starts of a
+  // persistent one. Returns its `code`.
   template <class Given>
   int passed(const Given& given, int code);
 
@@ -62,6 +64,18 @@ class Interposer {
   // Called before the library waits for all of these requests: if all are ours, sleeps until they
   // are complete. The library then finds them complete.
   void sleep_until_complete(int count, const void* requests);
+
+  // Starts requests by `native`. Where ours are among them, their threads are told.
+  int start(int count, void* requests, const std::function<int()>& native);
+  // Called before the library frees the request.
+  void freeing_request(const void* request);
+  // The error code where the request may not be cancelled; nothing: the library decides.
+  std::optional<int> refuse_to_cancel(const void* request);
+  // After the library has found requests complete and returned `code`: the one at `index`, or those
+  // at the `count` indices (null: the first `count`). Raises the errors of ours; the code to
+  // return.
+  int completed(int code, const void* requests, int index);
+  int completed_some(int code, int count, const int* indices, const void* requests, void* statuses);
 
   // Keeps arguments that a nonblocking call of the library refers to after it has returned, until
   // MPI_Finalize.
@@ -108,6 +122,7 @@ class Interposer {
   int asked_ = MPI_THREAD_SINGLE;  // the thread level, by the program; not known past a tool
   bool passed_by_ = false;         // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;
+  PassedRequests passed_;
   std::mutex kept_mutex_;
   std::deque<std::vector<int>> kept_;
 };

@@ -125,6 +125,18 @@ void Library::resolve(void* handle) {
   ALM_MPI_FUNCTIONS(ALM_MPI_RESOLVE)
 #undef ALM_MPI_RESOLVE
 
+  // Open MPI 4 has them as an extension.
+  const auto look_up_persistent = [&](const std::string& name, void*& function) {
+    if (!look_up(handle, ("PMPI_" + name).c_str(), function)) {
+      look_up(handle, ("PMPIX_" + name).c_str(), function);
+    }
+  };
+  look_up_persistent("Alltoall_init", api_.Alltoall_init);
+  look_up_persistent("Alltoallv_init", api_.Alltoallv_init);
+  look_up_persistent("Alltoallw_init", api_.Alltoallw_init);
+  look_up_persistent("Alltoall_init_c", api_.Alltoall_init_c);
+  look_up_persistent("Alltoallv_init_c", api_.Alltoallv_init_c);
+  look_up_persistent("Alltoallw_init_c", api_.Alltoallw_init_c);
   look_up(handle, "PMPIX_Comm_get_failed", api_.Comm_get_failed);
   look_up(handle, "PMPIX_Comm_is_revoked", api_.Comm_is_revoked);
 #if defined(OPEN_MPI)

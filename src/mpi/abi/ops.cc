@@ -52,6 +52,15 @@ constexpr int kProcFailed = 101;
 constexpr int kRevoked = 103;
 #endif
 
+// Open MPI alone: MPICH has the function, and never names a rank that has died (5.0.2).
+bool tells_of_deaths([[maybe_unused]] const messages::MpiApi& api) {
+#if defined(OPEN_MPI)
+  return api.Comm_get_failed != nullptr;
+#else
+  return false;
+#endif
+}
+
 // The standard's class: two ranks that do not agree on a size are what it calls truncation.
 int class_of(base::ErrorCode code, bool has_ulfm) {
   if (code == base::ErrorCode::kBadInput) return MPI_ERR_TRUNCATE;
@@ -65,7 +74,8 @@ AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
     : api_(api),
       before_abort_(std::move(before_abort)),
       threads_asked_for_(threads_asked_for),
-      type_keyval_(make_type_keyval(api)) {
+      type_keyval_(make_type_keyval(api)),
+      persistent_(api, *this, sleepers_, private_self_) {
   api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -213,19 +223,10 @@ void AbiOps::progress() {
   if (!unended_.empty()) unended_.sweep();
 }
 
-// Open MPI alone: MPICH has the function, and never names a rank that has died (5.0.2).
-bool AbiOps::tells_of_deaths() const {
-#if defined(OPEN_MPI)
-  return api_.Comm_get_failed != nullptr;
-#else
-  return false;
-#endif
-}
-
 std::vector<std::uint32_t> AbiOps::ranks_in_world(job::CommHandle comm) {
   MPI_Group group{};
   std::vector<int> ranks;
-  if (!tells_of_deaths() || api_.Comm_group(comm_of(comm), &group) != MPI_SUCCESS) return {};
+  if (!tells_of_deaths(api_) || api_.Comm_group(comm_of(comm), &group) != MPI_SUCCESS) return {};
   if (translate(group, ranks) != MPI_SUCCESS) return {};
   return {ranks.begin(), ranks.end()};
 }
@@ -234,7 +235,7 @@ std::vector<std::uint32_t> AbiOps::lost_ranks() {
   const std::unique_lock lock(progress_mutex_, std::try_to_lock);
   MPI_Group failed{};
   std::vector<int> ranks;
-  if (!lock || !tells_of_deaths()) return {};
+  if (!lock || !tells_of_deaths(api_)) return {};
   if (api_.Comm_get_failed(api_.comm_world, &failed) != MPI_SUCCESS) return {};
   if (translate(failed, ranks) != MPI_SUCCESS) return {};
   return {ranks.begin(), ranks.end()};
@@ -275,8 +276,14 @@ bool AbiOps::threads() const {
 }
 
 base::Result<std::unique_ptr<job::PendingRequest>> AbiOps::make_request(
-    job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) {
-  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(freed));
+    job::CommHandle comm, std::shared_ptr<const job::CommLife> life) {
+  return GeneralizedRequest::start(api_, *this, sleepers_, comm, std::move(life));
+}
+
+base::Result<std::shared_ptr<job::PersistentRequest>> AbiOps::make_persistent(
+    job::CommHandle comm, std::shared_ptr<const job::CommLife> life,
+    std::function<void()> on_start) {
+  return persistent_.make(comm, std::move(life), std::move(on_start));
 }
 
 base::Result<std::unique_ptr<carrier::PointToPoint>> AbiOps::make_point_to_point(

@@ -13,6 +13,7 @@
 #include "messages/io/mpi_api.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
+#include "mpi/abi/persistent_requests.h"
 #include "mpi/abi/sleepers.h"
 
 namespace alm::mpi {
@@ -54,7 +55,10 @@ class AbiOps final : public job::MpiOps {
   bool threads() const override;
   bool threads_asked_for() const override { return threads_asked_for_; }
   base::Result<std::unique_ptr<job::PendingRequest>> make_request(
-      job::CommHandle comm, std::shared_ptr<const std::atomic<bool>> freed) override;
+      job::CommHandle comm, std::shared_ptr<const job::CommLife> life) override;
+  base::Result<std::shared_ptr<job::PersistentRequest>> make_persistent(
+      job::CommHandle comm, std::shared_ptr<const job::CommLife> life,
+      std::function<void()> on_start) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       job::CommHandle comm, job::RankName name, double time_scale) override;
   int raise(job::CommHandle comm, const base::Error& error) override;
@@ -62,7 +66,7 @@ class AbiOps final : public job::MpiOps {
   int raise_code(job::CommHandle comm, int code) override;
   void close() override;
 
-  Sleepers& sleepers() { return sleepers_; }
+  PersistentRequests& persistent() { return persistent_; }
   Packing packing() const { return {api_, private_self_, type_keyval_}; }
 
  private:
@@ -70,7 +74,6 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  bool tells_of_deaths() const;
   int translate(MPI_Group group, std::vector<int>& in_world) const;
 
   int error_code(int error_class, const std::string& text);
@@ -83,6 +86,7 @@ class AbiOps final : public job::MpiOps {
   int keyval_;
   int type_keyval_;
   Sleepers sleepers_;
+  PersistentRequests persistent_;
   UnendedMessages unended_;
   std::mutex error_mutex_;
   int error_class_ = -1;

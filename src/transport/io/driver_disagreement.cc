@@ -50,8 +50,7 @@ std::string Driver::Impl::notice_disorder(const SetEntry& entry) const {
 std::string Driver::Impl::notice_elsewhere(const SetEntry& entry) const {
   for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
     const auto elsewhere = entry.channel.elsewhere(peer);
-    if (!elsewhere || elsewhere->call == transport::Attendance::kNoCall) continue;
-    if (elsewhere->call < entry.call) continue;
+    if (!elsewhere || elsewhere->call < entry.call) continue;
     const bool here = elsewhere->call == entry.call;
     return entry.disorder(peer, here ? std::optional(elsewhere->sends) : std::nullopt);
   }

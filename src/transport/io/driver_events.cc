@@ -15,11 +15,11 @@ constexpr base::Nanos kTellingMax = 100 * base::kMillisecond;
 double seconds(base::Nanos time) { return static_cast<double>(time) / 1e9; }
 
 std::string doing_of(const SetEntry& entry, transport::PeerId peer, const Driver::Doing& doing) {
-  const auto told = entry.channel.elsewhere(peer);
-  if (!told || told->call != transport::Attendance::kNoCall || !doing.text) {
+  const auto told = entry.channel.doing(peer);
+  if (!told || !doing.text) {
     return "its process answers, and computes or is in another call";
   }
-  return doing.text(told->sends);
+  return doing.text(*told);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 //
 //   death    the last rank is killed between two exchanges; the others shrink and go on
 //   revoked  rank 1 revokes the communicator while the others are in an exchange on it
+//   started  the same of an exchange that MPI_Ialltoall has started
 // clang-format off
 #include "check.h"
 #include <mpi-ext.h>  // takes what mpi.h defines
@@ -36,13 +37,22 @@ static void go_on(MPI_Comm broken) {
   MPI_Comm_free(&next);
 }
 
+static int exchange_started(MPI_Comm comm) {
+  enum { kMax = 64 };
+  static unsigned char send[kMax * kBytes], recv[kMax * kBytes];
+  MPI_Request request;
+  const int code = MPI_Ialltoall(send, kBytes, MPI_BYTE, recv, kBytes, MPI_BYTE, comm, &request);
+  return code != MPI_SUCCESS ? code : MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 int main(int argc, char** argv) {
-  int rank = 0, ranks = 0;
-  MPI_Init(&argc, &argv);
+  int rank = 0, ranks = 0, level = 0;
+  expect(argc == 2, "usage: survive death|revoked|started");
+  const int started = strcmp(argv[1], "started") == 0;
+  MPI_Init_thread(&argc, &argv, started ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  expect(argc == 2, "usage: survive death|revoked");
   const int death = strcmp(argv[1], "death") == 0;
   for (unsigned call = 0; call < kCalls; ++call) {
     expect(exchange_bytes(MPI_COMM_WORLD, kBytes, call) == MPI_SUCCESS, "an exchange before");
@@ -53,7 +63,8 @@ int main(int argc, char** argv) {
     usleep(500000);
     MPIX_Comm_revoke(MPI_COMM_WORLD);
   }
-  const int code = exchange_bytes(MPI_COMM_WORLD, kBytes, 50);
+  const int code =
+      started ? exchange_started(MPI_COMM_WORLD) : exchange_bytes(MPI_COMM_WORLD, kBytes, 50);
   const double waited = MPI_Wtime() - begin;
   // Who hears of the death first revokes the communicator, and others may hear of that.
   const int class = class_of(code);
