@@ -110,6 +110,7 @@ void Report::refutes_profile(const Tried& tried) const {
 }
 
 void Report::refutes_decision(const Tried& tried) const {
+  if (members_.self != 0) return;
   const tuning::Decision::Way* way = tried.adopted->chosen_way();
   if (tried.adopted->line == 0 || way == nullptr) return;
   job_.warn_first(

@@ -72,8 +72,8 @@ class Session {
 
   // Called with the state of a communicator that is freed (MpiOps::set_state).
   static void communicator_freed(void* state);
-  // Comes before each MPI_Comm_free and MPI_Comm_disconnect. Threads of ours no longer use the handle;
-  // another communicator may get it after one whose state MPI does not keep.
+  // Comes before each MPI_Comm_free and MPI_Comm_disconnect. Threads of ours no longer use the
+  // handle; another communicator may get it after one whose state MPI does not keep.
   void forget(job::CommHandle comm);
 
  private:

@@ -61,7 +61,7 @@ TEST_F(SessionDecisions, OneOfAnotherDayIsNamedWithItsLine) {
   for (const End& end : ends) EXPECT_TRUE(end.good);
   EXPECT_THAT(ends[0].logged, ElementsAre(AllOf(StartsWith(file() + ":5: MPI_Alltoall on 3 ranks"),
                                                 HasSubstr("was decided on at 0.0001 ms a call"))));
-  EXPECT_TRUE(ends[1].logged.empty());
+  EXPECT_THAT(ends[1].logged, ElementsAre());
 }
 
 TEST_F(SessionDecisions, OneThatCannotBeToldToOneRankIsTakenOverByNone) {
@@ -100,7 +100,7 @@ TEST_F(SessionDecisions, AFileThatCannotBeWrittenIsWarnedOf) {
   for (const End& end : ends) EXPECT_TRUE(end.good);
   ASSERT_EQ(ends[0].logged.size(), 1u);
   EXPECT_THAT(ends[0].logged[0], HasSubstr("ALLEMANDE_DECISIONS: cannot write"));
-  EXPECT_TRUE(ends[1].logged.empty());
+  EXPECT_THAT(ends[1].logged, ElementsAre());
 }
 
 // What jobs keep by themselves.

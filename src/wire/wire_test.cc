@@ -42,7 +42,7 @@ TEST(Header, LayoutIsTheDocumentedOne) {
   std::array<std::byte, kHeaderBytes> bytes{};
   encode(Header{Type::kProbe, 21, kFlagAckSoon, 0x1122, 0x3344, 0x5566, 0x778899AA, 0xBBCCDDEE},
          bytes);
-  const std::array<int, 16> expected{0x22, 0xA9, 0x22, 0x11, 0x44, 0x33, 0x66, 0x55,
+  const std::array<int, 16> expected{0x32, 0xA9, 0x22, 0x11, 0x44, 0x33, 0x66, 0x55,
                                      0xAA, 0x99, 0x88, 0x77, 0xEE, 0xDD, 0xCC, 0xBB};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(std::to_integer<int>(bytes[i]), expected[i]) << "byte " << i;
@@ -57,10 +57,10 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
     EXPECT_EQ(decode(std::span(bytes).first(size), &out), DecodeError::kTooShort);
   }
   auto version = bytes;
-  version[0] = std::byte{0x10};
+  version[0] = std::byte{0x20};
   EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
-  type[0] = std::byte{0x26};
+  type[0] = std::byte{0x36};
   EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
   flags[1] = std::byte{0x04};
