@@ -159,7 +159,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if (auto agreed = agree(trial); !agreed) return agreed;
   if (!tried.any_size) spread(tried);
   if (trial.refutes_limit()) report_.refutes_limit(tried);
-  if (ways_.rests_on_profile() && tuning::refutes_predictions(trial))
+  if (job_.profile_or_null() != nullptr && tuning::refutes_predictions(trial))
     report_.refutes_profile(tried);
   if (tried.adopted && trial.reopened() > 0) {
     report_.refutes_decision(tried);

@@ -45,12 +45,12 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
   if (lane == nullptr) return std::nullopt;
   bool made = false;
   try {
-    communicator::PersistentLane* const carrier = lane->carrier.get();
-    auto own =
-        job_.mpi->make_persistent(subject.comm, parent.life(), [carrier] { carrier->look(); });
+    communicator::PersistentLane* const persistent = lane->persistent.get();
+    auto own = job_.mpi->make_persistent(subject.comm, parent.life(),
+                                         [persistent] { persistent->look(); });
     if (own) {
       lane->request = std::move(own).value();
-      keep(*carrier, lane->request);
+      keep(*persistent, lane->request);
       made = true;
     }
   } catch (const std::exception&) {  // no memory: the library may have enough
@@ -59,7 +59,7 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
     request = lane->request->handle();
     return job::kMpiSuccess;
   }
-  lane->carrier->end();
+  lane->persistent->end();
   if (lane->request) lane->request->drop();
   lane->request.reset();
   return std::nullopt;
@@ -77,7 +77,7 @@ base::Result<PersistentCalls::Lane*> PersistentCalls::take_lane(
   std::vector<std::uint64_t> words = {subject.wanted ? 1u : 0u, room ? 1u : 0u};
   for (const Lane* lane : lanes) {
     // The thread that has completed it may still be about to notice.
-    if (lane->request && lane->request->freed()) lane->carrier->exchanges().settle();
+    if (lane->request && lane->request->freed()) lane->persistent->exchanges().settle();
     words.push_back(lane->free() ? 1 : 0);
   }
   if (job_.bootstrap.allreduce_min(subject.comm, words) != job::kMpiSuccess) {
@@ -85,7 +85,7 @@ base::Result<PersistentCalls::Lane*> PersistentCalls::take_lane(
   }
   if (words[0] == 0) return nullptr;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (words[2 + i] != 0 && lanes[i]->carrier->carries(subject.blocks)) return lanes[i];
+    if (words[2 + i] != 0 && lanes[i]->persistent->carries(subject.blocks)) return lanes[i];
   }
   return words[1] != 0 ? add_lane(subject, parent) : nullptr;
 }
@@ -94,9 +94,9 @@ PersistentCalls::Lane* PersistentCalls::add_lane(const Subject& subject,
                                                  communicator::Communicator& parent) {
   auto made = std::make_unique<Lane>();
   made->parent = &parent;
-  made->carrier = std::make_unique<communicator::PersistentLane>(job_, subject.comm, parent);
-  if (!made->carrier->carries(subject.blocks)) {
-    made->carrier->exchanges().close();
+  made->persistent = std::make_unique<communicator::PersistentLane>(job_, subject.comm, parent);
+  if (!made->persistent->carries(subject.blocks)) {
+    made->persistent->exchanges().close();
     return nullptr;
   }
   const std::lock_guard lock(mutex_);
@@ -132,19 +132,19 @@ void PersistentCalls::reap() {
     std::move(first_over, lanes_.end(), std::back_inserter(over));
     lanes_.erase(first_over, lanes_.end());
   }
-  for (const auto& lane : over) lane->carrier->exchanges().close();
+  for (const auto& lane : over) lane->persistent->exchanges().close();
 }
 
 void PersistentCalls::settle() {
-  for (const auto& lane : lanes_) lane->carrier->exchanges().settle();
+  for (const auto& lane : lanes_) lane->persistent->exchanges().settle();
 }
 
 void PersistentCalls::raise_late_failures() {
-  for (const auto& lane : lanes_) lane->carrier->exchanges().raise_late_failure();
+  for (const auto& lane : lanes_) lane->persistent->exchanges().raise_late_failure();
 }
 
 void PersistentCalls::close() {
-  for (const auto& lane : lanes_) lane->carrier->exchanges().close();
+  for (const auto& lane : lanes_) lane->persistent->exchanges().close();
 }
 
 }  // namespace alm::session

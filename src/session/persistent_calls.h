@@ -41,13 +41,13 @@ class PersistentCalls {
  private:
   struct Lane {
     const communicator::Communicator* parent = nullptr;  // null: the program has freed it
-    std::unique_ptr<communicator::PersistentLane> carrier;
+    std::unique_ptr<communicator::PersistentLane> persistent;
     std::shared_ptr<job::PersistentRequest> request;
 
-    bool failed() const { return carrier->exchanges().failure().happened(); }
+    bool failed() const { return persistent->exchanges().failure().happened(); }
     bool free() const {
       if (failed()) return false;
-      return request == nullptr || (request->freed() && carrier->exchanges().idle());
+      return request == nullptr || (request->freed() && persistent->exchanges().idle());
     }
   };
   struct Subject {

@@ -155,9 +155,7 @@ TEST_F(SessionProfile, OneOfAnotherNetworkIsNamedAndNotUsed) {
 }
 
 TEST_F(SessionProfile, OneOfAnotherDayIsNamed) {
-  Network network;
-  network.rate_mbit_s = 1e6;  // so that no call takes as little as its links allow
-  write_profile({{"library", 9}, {kOurs, 4}}, network);
+  write_profile({{"library", 9}, {kOurs, 4}});
   job::FakeJob job(kRanks);
   const auto ends = run(job, [](FakeProcess& process) {
     for (int call = 0; call < 300; ++call) process.alltoall(kWorld, kBytes);

@@ -10,9 +10,9 @@
 
 #include "base/time.h"
 #include "transport/config.h"
-#include "transport/exchange_numbers.h"
 #include "transport/peer_queue.h"
 #include "wire/control.h"
+#include "wire/exchange_numbers.h"
 
 namespace alm::transport {
 
@@ -54,7 +54,7 @@ class Attendance {
     }
     if (sends > 0) peer.ahead.sends = sends;
   }
-  std::optional<Ahead> ahead(PeerId id, const ExchangeNumbers& numbers) const {
+  std::optional<Ahead> ahead(PeerId id, const wire::ExchangeNumbers& numbers) const {
     const Peer& peer = peers_[id];
     return peer.ahead_in > numbers.entered() ? std::optional(peer.ahead) : std::nullopt;
   }

@@ -6,7 +6,7 @@ namespace alm::transport {
 namespace {
 
 TEST(Attendance, KnowsSinceWhenAPeerIsAhead) {
-  ExchangeNumbers numbers;
+  wire::ExchangeNumbers numbers;
   Attendance attendance(3);
   EXPECT_FALSE(attendance.ahead(1, numbers));
   attendance.came(100, 1, 0, 0);

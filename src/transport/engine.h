@@ -78,9 +78,9 @@
 #include "transport/config.h"
 #include "transport/emission.h"
 #include "transport/engine_parts.h"
-#include "transport/exchange_numbers.h"
 #include "transport/silence.h"
 #include "transport/sizes.h"
+#include "wire/exchange_numbers.h"
 #include "wire/header.h"
 
 namespace alm::transport {
@@ -125,7 +125,7 @@ class Engine : private EngineReceiving {
     return !numbers_.running() && unacked_ == 0 && acks_.owing() == 0 && !acks_.queued();
   }
 
-  const ExchangeNumbers& numbers() const { return numbers_; }
+  const wire::ExchangeNumbers& numbers() const { return numbers_; }
   const Sizes& sizes() const { return sizes_; }
   // Prefetch hints: this engine will be used; a packet from this peer is coming; next() will be
   // called.

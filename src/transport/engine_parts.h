@@ -21,7 +21,6 @@
 #include "transport/delays.h"
 #include "transport/disputes.h"
 #include "transport/emission.h"
-#include "transport/exchange_numbers.h"
 #include "transport/many_paths.h"
 #include "transport/owed_acks.h"
 #include "transport/pace.h"
@@ -33,6 +32,7 @@
 #include "transport/sizes.h"
 #include "transport/trains.h"
 #include "wire/control.h"
+#include "wire/exchange_numbers.h"
 #include "wire/header.h"
 
 namespace alm::transport {
@@ -75,7 +75,7 @@ class EngineState {
 
   // ---- fields that every packet touches, side by side (expect_use()) ----
   std::vector<Peer> peers_;
-  ExchangeNumbers numbers_;
+  wire::ExchangeNumbers numbers_;
   Disputes disputes_;
   Silence silence_;
   const Rounds* rounds_;  // of the running exchange

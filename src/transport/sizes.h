@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "transport/emission.h"
-#include "transport/exchange_numbers.h"
 #include "wire/control.h"
+#include "wire/exchange_numbers.h"
 
 namespace alm::transport {
 
@@ -63,7 +63,7 @@ class Sizes {
   std::uint64_t tail_expects(PeerId peer) const { return tail_recv_.of(peer); }
   // As a probe says it; nothing: not known of that exchange.
   std::optional<wire::ProbeBody> with(PeerId peer, std::uint64_t exchange,
-                                      const ExchangeNumbers& numbers) const {
+                                      const wire::ExchangeNumbers& numbers) const {
     if (numbers.runs(exchange)) return wire::ProbeBody{0, sends(peer), expects(peer)};
     if (!numbers.is_tail(exchange)) return std::nullopt;
     return wire::ProbeBody{0, tail_sends(peer), tail_expects(peer)};

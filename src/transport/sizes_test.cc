@@ -52,7 +52,7 @@ TEST(Sizes, ThePacketsOfABlockAreItsBytes) {
 
 TEST(Sizes, ThoseOfTheTailOutliveTheCallersArrays) {
   Sizes sizes(100);
-  ExchangeNumbers numbers;
+  wire::ExchangeNumbers numbers;
   std::array<std::uint64_t, 2> send = {10, 20};
   sizes.begin({0, send}, {30, {}});
   numbers.enter();

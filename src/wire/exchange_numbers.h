@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace alm::transport {
+namespace alm::wire {
 
 class ExchangeNumbers {
  public:
@@ -39,4 +39,4 @@ class ExchangeNumbers {
   bool running_ = false;
 };
 
-}  // namespace alm::transport
+}  // namespace alm::wire

@@ -1,8 +1,8 @@
-#include "transport/exchange_numbers.h"
+#include "wire/exchange_numbers.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::transport {
+namespace alm::wire {
 namespace {
 
 TEST(ExchangeNumbers, NothingIsKnownAtFirst) {
@@ -40,4 +40,4 @@ TEST(ExchangeNumbers, LowBitsStandForTheNearestNumber) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::wire
