@@ -1,12 +1,12 @@
 // How many packets the window must be so that links do not idle, where no cluster file says it.
 //
-// That is what the links to the others hold: the round trip, divided by the time from one packet to
-// the next, and some packets for the queues that frames pass (a link that stores frames before it
-// forwards them holds one). The round trip must be that of an idle network, because what the window
-// itself puts into queues would make the window larger, without end. The time from one packet to
-// the next is measured over a few windows. Where the window is too small for that, the time is
-// its own doing, a window's worth in a trip; so the window about doubles with each measurement,
-// until links are busy.
+// That is what the links to the others hold: the time of a full packet to another host and of a
+// short answer, divided by the time from one packet to the next, and two packets. (Windows move
+// with what comes, so that one way would do.) The round trip must be that of an idle network,
+// because what the window itself puts into queues would make the window larger, without end. The
+// time from one packet to the next is measured over a few windows. Where the window is too small
+// for that, the time is its own doing, a window's worth in a trip; so the window about doubles with
+// each measurement, until links are busy.
 //
 // The first packets of an exchange, and those after the window has grown, leave at once and say
 // nothing of the links; they are left out. Exchanges that end before that are measured as a whole,
@@ -23,9 +23,8 @@ namespace alm::clocks {
 
 class Pipe {
  public:
-  // `least`: the window where there is no latency, in packets. `idle_round_trip`: 0: not known.
-  explicit Pipe(std::uint32_t least = 0, base::Nanos idle_round_trip = 0)
-      : least_(least), idle_round_trip_(idle_round_trip) {}
+  // `idle_round_trip`: of a full packet and a short answer; 0: not known.
+  explicit Pipe(base::Nanos idle_round_trip = 0) : idle_round_trip_(idle_round_trip) {}
 
   // An exchange begins. It sends `cycle_packets` between two turns of a partner.
   void begin(base::Nanos now, std::uint64_t cycle_packets) {
@@ -59,21 +58,25 @@ class Pipe {
 
  private:
   static constexpr base::Nanos kMost = 1u << 20;
+  static constexpr std::uint32_t kMore = 2;
 
   std::optional<std::uint32_t> window_for(base::Nanos took, std::uint64_t packets,
                                           base::Nanos round_trip) const {
-    // What exchanges see holds their own queues: a window's worth on both ways.
-    const base::Nanos trip = idle_round_trip_ > 0 ? idle_round_trip_ : round_trip / 2;
+    // What exchanges see holds their own queues: a window's worth on both ways. But those who were
+    // asked may be farther away than these peers.
+    base::Nanos trip = round_trip / 2;
+    if (idle_round_trip_ > 0) {
+      trip = round_trip > 0 ? std::min(idle_round_trip_, round_trip) : idle_round_trip_;
+    }
     if (trip == 0) return std::nullopt;
     const auto each = std::max<base::Nanos>(1, took / static_cast<base::Nanos>(packets));
-    return least_ + static_cast<std::uint32_t>(std::min((trip + each - 1) / each, kMost));
+    return kMore + static_cast<std::uint32_t>(std::min((trip + each - 1) / each, kMost));
   }
   void restart(base::Nanos now) {
     at_ = now;
     sent_ = 0;
   }
 
-  std::uint32_t least_;
   base::Nanos idle_round_trip_;
   std::uint64_t cycle_ = 1;
   std::uint32_t window_ = 0;  // 0: an exchange begins

@@ -1,5 +1,7 @@
 // What a job without a cluster file asks of the idle network: how long a packet is under way, and
 // what a full frame takes on a link.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,9 +18,7 @@ namespace {
 constexpr base::Nanos kPatience = 5 * base::kMillisecond;
 
 // The middle one; 0: there is none.
-base::Nanos middle_of(const base::Result<std::vector<base::Nanos>>& times) {
-  if (!times) return 0;
-  std::vector<base::Nanos> known = times.value();
+base::Nanos middle_of(std::vector<base::Nanos> known) {
   std::erase(known, 0);
   std::sort(known.begin(), known.end());
   return known.empty() ? 0 : known[known.size() / 2];
@@ -43,12 +43,24 @@ void BringUp::ask_network(transport::Config& config) const {
     if (asked.size() == 1) return;
     const auto patience = base::slowed(kPatience, job_.options.time_scale);
     io::Echoes::Manner manner{.patience = patience};
-    const auto short_trip = middle_of(io::measure_round_trips(local, asked, 0, manner));
+    const auto short_trips = io::measure_round_trips(local, asked, 0, manner);
     manner.datagram_bytes = std::max(manner.datagram_bytes, config.datagram_bytes);
-    const auto long_trip = middle_of(io::measure_round_trips(local, asked, 0, manner));
+    const auto long_trips = io::measure_round_trips(local, asked, 0, manner);
+    std::vector<base::Nanos> longer;  // of those that have answered both
+    for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
+      const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];
+      if (without > 0 && with > without) longer.push_back(with - without);
+    }
     // A frame passes two links at least, and each holds it until all of it has come.
-    job_.frame_time = short_trip > 0 ? std::max<base::Nanos>(0, (long_trip - short_trip) / 2) : 0;
-    job_.idle_round_trip = short_trip;
+    job_.frame_time = middle_of(longer) / 2;
+    const base::Nanos trip = long_trips ? middle_of(long_trips.value()) : 0;
+    job_.idle_round_trip = trip;
+    if (members_.self == 0) {
+      job_.log.info(fmt::format(
+          "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",
+          asked.size() - 1, static_cast<double>(trip) / base::kMillisecond,
+          static_cast<double>(job_.frame_time) / base::kMillisecond));
+    }
   }
   config.idle_round_trip = job_.idle_round_trip;
   constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)

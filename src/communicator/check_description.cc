@@ -133,13 +133,15 @@ class Check {
     if (job_.options.window_packets != 0) return;
     std::uint64_t cuts = 0;
     std::uint64_t least = 0;
+    std::size_t often = 0;  // ranks: a queue that is short cuts all that send through it
     for (const Met& one : all_) {
       cuts += one.cuts_alone;
+      if (one.cuts_alone >= kCutsMin) ++often;
       if (one.cuts_alone > 0 && (least == 0 || one.window_least < least)) least = one.window_least;
     }
     const auto tuning = plan::tune(*job_.cluster, hosts_);
     const topology::Link* link = job::find_link(*job_.cluster, tuning.contended_port);
-    if (cuts < kCutsMin || link == nullptr || tuning.window_packets_max == 0) return;
+    if (often * 2 < hosts_.size() || link == nullptr || tuning.window_packets_max == 0) return;
     const bool up = tuning.contended_port.starts_with(job_.cluster->node_name(link->from) + " ");
     warn(
         {{up ? link->lines.queue_up : link->lines.queue_down,

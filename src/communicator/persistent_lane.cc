@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "transport/io/endpoint.h"
@@ -30,8 +31,13 @@ job::Outcome PersistentLane::exchange(const std::shared_ptr<Kept>& kept, const C
   try {
     job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
     own_.courier_.begin_call(function);
-    const auto ready = courier::packed(
-        kept->staging.begin(job_.bootstrap, kept->call, own_.members_.ranks, own_.members_.self));
+    base::Status ready;
+    if constexpr (std::is_same_v<Kept, KeptAlltoall>) {
+      ready = own_.stage(kept->staging, kept->call);  // as all calls, it refuses other sizes
+    } else {
+      ready = courier::packed(
+          kept->staging.begin(job_.bootstrap, kept->call, own_.members_.ranks, own_.members_.self));
+    }
     if (!ready) return {job::kMpiSuccess, failure.withdraw(function, ready.error())};
     own_.courier_.uses(kept);
     job::Outcome outcome = carry(*kept);

@@ -79,7 +79,7 @@ void Report::tell(Tried& tried) const {
 }
 
 void Report::refutes_limit(const Tried& tried) const {
-  if (members_.self != 0 || !job_.cluster || !members_.placement.equal()) return;
+  if (job_.rank != 0 || !job_.cluster || !members_.placement.equal()) return;
   std::string what = "its links";
   if (!tried.any_size) {
     const auto levels =
@@ -97,20 +97,20 @@ void Report::refutes_limit(const Tried& tried) const {
 }
 
 void Report::refutes_profile(const Tried& tried) const {
-  if (members_.self != 0) return;
+  if (job_.rank != 0) return;
   const std::size_t way = tried.trial.chosen();
   job_.warn_first(
       "profile",
       fmt::format(
           "ALLEMANDE_PROFILE: {}: {}{} takes {:.3g} ms, and {:.3g} ms are predicted: it was "
-          "measured on another day, or with other traffic. Nothing is held to it; measure "
-          "again with `allemande probe`.",
+          "measured on another day, or with other traffic, or a rank comes late to each call. "
+          "Nothing is held to it; measure again with `allemande probe`.",
           job_.options.profile, subject_text(tried), ways_.name_of(tried.ways[way]),
           milliseconds(tried.trial.time(way)), milliseconds(tried.predicted[way])));
 }
 
 void Report::refutes_decision(const Tried& tried) const {
-  if (members_.self != 0) return;
+  if (job_.rank != 0) return;
   const tuning::Decision::Way* way = tried.adopted->chosen_way();
   if (tried.adopted->line == 0 || way == nullptr) return;
   job_.warn_first(

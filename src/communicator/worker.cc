@@ -62,7 +62,9 @@ void Worker::work() {
   std::unique_lock lock(mutex_);
   while (true) {
     if (watch_) {
-      wake_.wait_for(lock, std::chrono::nanoseconds(look_after_), [this] { return called(); });
+      // A new one is looked at once: watch() sets 0.
+      wake_.wait_for(lock, std::chrono::nanoseconds(look_after_),
+                     [this] { return called() || look_after_ == 0; });
     } else {
       wake_.wait(lock, [this] { return called() || watch_; });
     }

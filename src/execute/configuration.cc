@@ -9,7 +9,7 @@
 namespace alm::execute {
 namespace {
 
-constexpr std::uint32_t kSoughtWindowFirst = 10;  // as TCP (RFC 6928)
+constexpr std::uint32_t kSoughtWindowFirst = 4;   // links that store frames, leaf and core
 constexpr std::uint32_t kSoughtWindowMax = 1024;  // 100 us at 100 Gbit/s
 constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the round trip
 
@@ -25,6 +25,7 @@ void set_span(transport::Config& config) {
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes) {
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
+    config.seeks_from = 0;
     config.single_window_packets = tuning->single_window_packets;
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
@@ -37,7 +38,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (wishes.window_packets == 0) return;
   // A window that was asked for holds for small exchanges, too.
   config.window_packets = wishes.window_packets;
-  config.single_window_packets = config.burst_packets = 0;
+  config.single_window_packets = config.burst_packets = config.seeks_from = 0;
 }
 
 void configure_unknown(transport::Config& config, const Wishes& wishes) {

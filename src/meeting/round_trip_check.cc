@@ -100,7 +100,9 @@ class Leaves {
   std::optional<std::size_t> far(std::size_t host) const {
     const auto home = home_of(leaf_of_[host]);
     return find([&](std::size_t other) {
-      return group_of_[other] != group_of_[host] && leaf_of_[other] == leaf_of_[host] &&
+      // A host that is far from everybody may just answer late.
+      const bool alone = std::count(group_of_.begin(), group_of_.end(), group_of_[other]) == 1;
+      return !alone && group_of_[other] != group_of_[host] && leaf_of_[other] == leaf_of_[host] &&
              home.value_or(group_of_[other]) == group_of_[other];
     });
   }
@@ -180,9 +182,8 @@ std::vector<Way> ways_of(const topology::Cluster& cluster, std::span<const base:
 }
 
 // The longest round trip of ways that are short beside this one, which tells how late hosts answer.
-base::Nanos lateness(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+base::Nanos lateness(std::span<const std::vector<double>> from, std::span<const base::HostId> hosts,
                      const RoundTripTable& table, base::Nanos there_and_back) {
-  const auto from = latencies_from(cluster, hosts);
   base::Nanos longest = 0;
   for (std::size_t a = 0; a < hosts.size(); ++a) {
     for (std::size_t b = a + 1; b < hosts.size(); ++b) {
@@ -239,12 +240,14 @@ std::vector<FileRemark> latency_remarks(const topology::Cluster& cluster,
     if (!first && ratio(way) < ratio(found->second)) found->second = way;
   }
   std::map<std::uint32_t, FileRemark> by_line;
+  const auto from = latencies_from(cluster, hosts);
   for (const auto& [link, way] : shortest) {
     const double ratio = base::ratio(way.took, way.there_and_back);
     const bool high = ratio < kTooShort && way.there_and_back - way.took > kShorterLeast;
-    const base::Nanos late = lateness(cluster, hosts, table, way.there_and_back);
-    const bool low = base::ratio(way.took, way.there_and_back + late) > kTooLong &&
-                     way.took - way.there_and_back > kLongerLeast;
+    const bool low =
+        way.took - way.there_and_back > kLongerLeast &&
+        base::ratio(way.took, way.there_and_back +
+                                  lateness(from, hosts, table, way.there_and_back)) > kTooLong;
     if (!high && !low) continue;
     by_line.try_emplace(
         link->lines.latency,

@@ -67,9 +67,9 @@ Routes longest_route(const LinkBound& links, std::uint32_t ranks, double block) 
 // `single`: each message is one packet.
 double pace(const ExchangeShape& shape, bool single, double packets, double waits,
             double distances) {
-  const double window = single && shape.single_window_packets > 0 ? shape.single_window_packets
-                                                                  : shape.window_packets;
-  if (window == 0 || packets <= shape.burst_packets) return 0;
+  const bool own = single && shape.single_window_packets > 0;
+  const double window = own ? shape.single_window_packets : shape.window_packets;
+  if (window == 0 || (!own && packets <= shape.burst_packets)) return 0;
   return (waits - distances * std::min(1.0, window / packets)) / window;
 }
 

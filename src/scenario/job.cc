@@ -34,7 +34,8 @@ transport::Config undescribed(transport::Config config, base::Nanos packet_time,
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
   config.packet_time = packet_time;  // interfaces tell their speed
   config.idle_round_trip =
-      std::llround(2 * topology::latency_seconds(cluster, scenario.hosts) * base::kSecond);
+      std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +
+                   plan::tune(cluster, scenario.hosts).latency_us * base::kMicrosecond);
   return config;
 }
 

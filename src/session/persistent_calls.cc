@@ -44,6 +44,7 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
   Lane* const lane = taken.value();
   if (lane == nullptr) return std::nullopt;
   bool made = false;
+  lane->request.reset();  // of a call that the program has freed
   try {
     communicator::PersistentLane* const persistent = lane->persistent.get();
     auto own = job_.mpi->make_persistent(subject.comm, parent.life(),
@@ -125,10 +126,9 @@ void PersistentCalls::reap() {
   std::vector<std::unique_ptr<Lane>> over;
   {
     const std::lock_guard lock(mutex_);
-    const auto first_over =
-        std::stable_partition(lanes_.begin(), lanes_.end(), [](const auto& lane) {
-          return lane->parent != nullptr || (!lane->failed() && !lane->free());
-        });
+    const auto first_over = std::stable_partition(
+        lanes_.begin(), lanes_.end(),
+        [](const auto& lane) { return lane->parent != nullptr || !lane->over(); });
     std::move(first_over, lanes_.end(), std::back_inserter(over));
     lanes_.erase(first_over, lanes_.end());
   }

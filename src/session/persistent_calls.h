@@ -45,10 +45,11 @@ class PersistentCalls {
     std::shared_ptr<job::PersistentRequest> request;
 
     bool failed() const { return persistent->exchanges().failure().happened(); }
-    bool free() const {
-      if (failed()) return false;
+    // Nobody starts it any more. A lane that has failed answers starts with its error until then.
+    bool over() const {
       return request == nullptr || (request->freed() && persistent->exchanges().idle());
     }
+    bool free() const { return !failed() && over(); }
   };
   struct Subject {
     job::CommHandle comm = 0;

@@ -45,8 +45,13 @@ void warn_of_progress(const job::Job& job) {
 void look_at_processors(job::Job& job) {
   if (job.rank != 0 || !job.log.shows(job::LogLevel::kInfo)) return;
   static std::mutex looking;
+  static std::thread::id first;  // the kernel tells it of each thread
   const std::unique_lock lock(looking, std::try_to_lock);
-  if (!lock || !job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
+  if (!lock) return;
+  if (first == std::thread::id()) first = std::this_thread::get_id();
+  if (first != std::this_thread::get_id() ||
+      !job.processor_wait.found(io::monotonic_now(), job::waited_for_processor))
+    return;
   job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
                                  job::running_processes(), job.mpi->library()));
 }
@@ -315,7 +320,8 @@ std::optional<int> Session::begin(const Call& call, job::RequestHandle& request,
     communicator::Communicator* parent = nullptr;
     if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
     if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-      code = persistent_.make(call, *parent, request);
+      code = parent->failure().happened() ? std::optional(parent->failure().raise())
+                                          : persistent_.make(call, *parent, request);
     }
   } else if (void* open = mpi_.state(call.comm)) {
     code = start(*static_cast<communicator::Communicator*>(open));

@@ -61,8 +61,9 @@ struct Config {
   // The window is sought, from so many packets on up to window_packets: what queues and ways hold
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
-  base::Nanos idle_round_trip = 0;  // of a short packet, while nobody else sends; 0: not known
-  bool piggyback_acks = true;       // false, for study: explicit acks alone, none on data
+  // Of a full packet and a short answer, while nobody else sends; 0: not known.
+  base::Nanos idle_round_trip = 0;
+  bool piggyback_acks = true;  // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   // Fixed times (engine.h explains them), for a network at full speed.

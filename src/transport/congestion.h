@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "base/time.h"
 #include "clocks/crowd.h"
@@ -19,8 +20,9 @@ class Congestion {
  public:
   explicit Congestion(const Config& config)
       : yield_(config.seeks_from),
+        other_(config.seeks_from),
         sends_(std::max(config.window_packets, config.burst_packets)),
-        pipe_(config.seeks_from, config.idle_round_trip),
+        pipe_(config.idle_round_trip),
         limit_time_(config.limit_time),
         latency_(config.latency),
         yields_(config.yields),
@@ -29,9 +31,12 @@ class Congestion {
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
   // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
   // known.
-  void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone) {
+  // `single`: it has the window of single packets, whose losses say nothing of the other one.
+  void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone,
+             bool single = false) {
     sends_.clear();
     lossy_ = false;
+    if (std::exchange(single_, single) != single) std::swap(yield_, other_);
     yield_.begin(window, cycle);
     crowd_.begin(alone, cycle);
     pipe_.begin(now, cycle);
@@ -43,7 +48,10 @@ class Congestion {
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, round_trip)) yield_.needs(*needs);
   }
-  void forget() { yield_.forget(); }
+  void forget() {
+    yield_.forget();
+    other_.forget();
+  }
 
   // A packet was sent for the first time. `round_trip`: the shortest that was seen; 0: none yet.
   void sent(base::Nanos now, PeerId peer, std::uint32_t packet, base::Nanos round_trip) {
@@ -83,7 +91,8 @@ class Congestion {
     return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
   }
 
-  clocks::Yield yield_;
+  clocks::Yield yield_, other_;  // of exchanges like the running one; of the others
+  bool single_ = false;
   clocks::SendLog sends_;
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;

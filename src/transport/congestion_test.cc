@@ -77,5 +77,18 @@ TEST_F(CongestionTest, AWindowThatYieldsStaysForTheNextExchange) {
   EXPECT_EQ(congestion.window(), kWindow);
 }
 
+TEST_F(CongestionTest, LossesOfSinglePacketsDoNotCutTheWindowOfLongBlocks) {
+  Congestion congestion = make();
+  congestion.begin(0, 2, kCycle, kAlone, true);
+  send(congestion, 1000, 2 * kAlone);
+  congestion.lost(now_, true);
+  EXPECT_TRUE(congestion.lost(now_, true));
+  EXPECT_EQ(congestion.window(), 1u);
+  congestion.begin(now_, kWindow, kCycle, kAlone);
+  EXPECT_EQ(congestion.window(), kWindow);
+  congestion.begin(now_, 2, kCycle, kAlone, true);
+  EXPECT_EQ(congestion.window(), 1u);
+}
+
 }  // namespace
 }  // namespace alm::transport

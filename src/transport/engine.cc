@@ -124,7 +124,8 @@ void Engine::begin_window(base::Nanos now, bool even, std::uint64_t largest, std
     congestion_.forget();
     pace_.forget();
   }
-  congestion_.begin(now, window, cycle_packets_, of_frame(config_.limit_time));
+  congestion_.begin(now, window, cycle_packets_, of_frame(config_.limit_time),
+                    single && config_.single_window_packets > 0);
   base::Nanos packet_time = frame_time_;
   if (pace_.rules()) {
     packet_time = std::max(packet_time, pace_.time_of(frame));

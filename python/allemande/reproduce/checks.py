@@ -137,13 +137,13 @@ def _refuse_unknown(
 
 
 def _judge(check: Mapping[str, Any], by_point: Mapping[str, Row]) -> Finding:
-    missed = check.get("missed")
+    missed, refuted = check.get("missed"), check.get("refuted")
     if "order" in check:
-        return Finding(*_judge_order(check, by_point), missed)
+        return Finding(*_judge_order(check, by_point), missed, refuted)
     row = by_point[check["point"]]
     came = "never" if row.ours is None else f"{row.ours:.4g}"
     if "never" in check:
-        return Finding(f"{row.point}: {came}, expected never", row.ours is None, missed)
+        return Finding(f"{row.point}: {came}, expected never", row.ours is None, missed, refuted)
     if "off" in check:
         low, high = _span(row, check["off"])
         expected = f"{row.published:.4g} with at most {check['off']:.0%} off"
@@ -152,7 +152,7 @@ def _judge(check: Mapping[str, Any], by_point: Mapping[str, Row]) -> Finding:
         expected = f"{low:g} to {high:g}"
     holds = row.ours is not None and low <= row.ours <= high
     text = f"{row.point}: {came}, expected {expected}"
-    return Finding(text, holds, missed, check.get("refuted"))
+    return Finding(text, holds, missed, refuted)
 
 
 def _span(row: Row, off: float) -> tuple[float, float]:

@@ -49,7 +49,10 @@ class NetworkChoice:
 
     def off(self, chooser: str) -> float:
         """Time of the chosen way over that of the best, less 1."""
-        return self.times_s[self.chosen[chooser]] / self.times_s[self.best] - 1
+        best = self.times_s[self.best]
+        if math.isinf(best):
+            return math.inf  # no way was simulated to its end
+        return self.times_s[self.chosen[chooser]] / best - 1
 
 
 def counts_for(chooser: str, size: int) -> bool:

@@ -32,7 +32,7 @@ from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
-from allemande.errors import Failed
+from allemande.errors import BadInput, Failed
 from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
 from allemande.model.profile import Profile, Sample, save_profile
@@ -211,6 +211,8 @@ def _decisions_of(lab: Lab, size: int, path: Path) -> str:
     """What a job of this size writes, without a cluster file."""
     path.unlink(missing_ok=True)
     lab.compared([lab.candidate(f"cluster=off,decisions={path}")], [size], lab.calls)
+    if not path.is_file():
+        raise Failed(f"{lab.cluster}, {lab.library}: {lab.calls} calls decide nothing; take more")
     return path.read_text(encoding="utf-8")
 
 
@@ -298,12 +300,16 @@ def _command(
     lies: Annotated[str, typer.Option(help=f"Some of {', '.join(ALL_LIES)}.")] = ",".join(ALL_LIES),
 ) -> None:
     """Compare jobs with wrong files with jobs without one."""
+    wanted = lies.split(",")
+    unknown = [lie for lie in wanted if lie not in ALL_LIES]
+    if unknown or set(wanted) <= {"true"}:
+        raise BadInput(f"--lies {lies}: expected some of {', '.join(ALL_LIES)}, not true alone")
     costs = []
     with tempfile.TemporaryDirectory(prefix="allemande-wrong-") as folder:
         for cluster in clusters.split(","):
             for library in libraries.split(","):
                 lab = Lab(cluster, library, scale, calls)
-                costs += _measure(lab, parse_sizes(sizes), lies.split(","), jobs, Path(folder))
+                costs += _measure(lab, parse_sizes(sizes), wanted, jobs, Path(folder))
     write_output(output, json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
     Console(width=120).print(_table(costs, calls))
     good, line = verdict([cost for cost in costs if cost.lie not in (NO_FILE, "true")])

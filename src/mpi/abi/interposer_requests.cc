@@ -54,7 +54,9 @@ void Interposer::freeing_request(const void* request) {
 std::optional<int> Interposer::refuse_to_cancel(const void* request) {
   if (session_ == nullptr || request == nullptr || !ops_->persistent().any()) return std::nullopt;
   const auto ours = ops_->persistent().find(*static_cast<const MPI_Request*>(request));
-  return ours ? std::optional(ours->refuse_to_cancel()) : std::nullopt;
+  // The handle of one that was freed unseen may be of another request by now.
+  const bool active = ours && (ours->announced() || ours->started());
+  return active ? std::optional(ours->refuse_to_cancel()) : std::nullopt;
 }
 
 int Interposer::completed(int code, const void* requests, int index) {
