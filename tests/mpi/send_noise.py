@@ -7,7 +7,7 @@ import sys
 import time
 
 DATAGRAMS = 3000
-VERSION = 2
+VERSION = 3
 
 target, ports = sys.argv[1], [int(port) for port in sys.argv[2:]]
 chance = random.Random(1)
