@@ -35,7 +35,7 @@ class Calls:
     dropped: int
 
 
-def run_calls(case: Case) -> Calls:
+def _run_calls(case: Case) -> Calls:
     result = run_case(case)
     return Calls(tuple(result.raw["exchange_s"][1:]), result.dropped)
 
@@ -50,7 +50,7 @@ def simulate_libraries(
 ) -> list[Row]:
     """The rows of one size again, in no order. `basis`: what simulated rows say."""
     return [
-        _simulated(cluster, members, row, jitter_us, basis, run or run_calls)
+        _simulated(cluster, members, row, jitter_us, basis, run or _run_calls)
         if _is_open(row)
         else row
         for row in rows

@@ -60,7 +60,7 @@ def counts_for(chooser: str, size: int) -> bool:
     return chooser != LIBRARY or size >= LIBRARY_SIZE_MIN
 
 
-def sizes_of(seed: int) -> Sequence[int]:
+def _sizes_of(seed: int) -> Sequence[int]:
     """One small, one middle and one large."""
     return [sizes[(seed + index) % len(sizes)] for index, sizes in enumerate(SIZES)]
 
@@ -112,4 +112,4 @@ class _Network:
 def choices_on(seed: int) -> list[NetworkChoice]:
     """At three sizes."""
     network = _Network(seed)
-    return [network.choice(size) for size in sizes_of(seed)]
+    return [network.choice(size) for size in _sizes_of(seed)]

@@ -136,7 +136,7 @@ def reversed_decisions(text: str) -> str:
     return "[[decision]]\n".join([head, *tables])
 
 
-def reversed_profile(profile: Profile) -> Profile:
+def _reversed_profile(profile: Profile) -> Profile:
     """A profile in which the ways have each other's times, size by size."""
     samples: list[Sample] = []
     for size in sorted({one.bytes for one in profile.samples}):
@@ -238,7 +238,7 @@ def _measure(
             write_output(str(path), LIES[lie](text))
             names[lie] = lab.candidate(f"cluster={path}")
         elif lie == OTHER_PROFILE:
-            save_profile(reversed_profile(_profile_of(lab, sizes)), path)
+            save_profile(_reversed_profile(_profile_of(lab, sizes)), path)
             names[lie] = lab.candidate(f"cluster=off,profile={path}")
     costs = []
     for size in sizes:
