@@ -54,7 +54,8 @@ std::optional<int> PersistentCalls::make(const Subject& subject, communicator::C
       keep(*persistent, lane->request);
       made = true;
     }
-  } catch (const std::exception&) {  // no memory: the library may have enough
+  } catch (const std::exception&) {
+    made = false;  // no memory: the library may have enough
   }
   if (job::SafeCollectives(job_.bootstrap, subject.comm).on_all(made)) {
     request = lane->request->handle();

@@ -154,7 +154,7 @@ void Interposer::finalising() {
 
 void Interposer::freeing(const void* comm) {
   if (session_ == nullptr || comm == nullptr) return;
-  const MPI_Comm handle = *static_cast<const MPI_Comm*>(comm);
+  MPI_Comm handle = *static_cast<const MPI_Comm*>(comm);
   if (handle != library_->api().comm_null) session_->forget(to_opaque(handle));
 }
 

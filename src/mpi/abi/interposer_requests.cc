@@ -36,7 +36,7 @@ int Interposer::start(int count, void* requests, const std::function<int()>& nat
     return code;
   }
   for (const auto& one : ours) one->seen();
-  for (const MPI_Request request : all) {
+  for (MPI_Request request : all) {
     if (const auto known = passed_.find(to_opaque(request))) {
       session_->note_passed(known->function, known->bytes);
     }
@@ -46,7 +46,7 @@ int Interposer::start(int count, void* requests, const std::function<int()>& nat
 
 void Interposer::freeing_request(const void* request) {
   if (session_ == nullptr || request == nullptr) return;
-  const MPI_Request handle = *static_cast<const MPI_Request*>(request);
+  MPI_Request handle = *static_cast<const MPI_Request*>(request);
   if (ops_->persistent().any()) ops_->persistent().forget(handle);
   if (passed_.any()) passed_.erase(to_opaque(handle));
 }

@@ -95,7 +95,7 @@ std::vector<std::shared_ptr<SelfSend>> PersistentRequests::among(
     std::span<const MPI_Request> requests) const {
   std::vector<std::shared_ptr<SelfSend>> ours;
   const std::lock_guard lock(mutex_);
-  for (const MPI_Request request : requests) {
+  for (MPI_Request request : requests) {
     const auto found = all_.find(to_opaque(request));
     if (found != all_.end()) ours.push_back(found->second);
   }
