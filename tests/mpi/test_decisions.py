@@ -29,12 +29,13 @@ def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) 
     assert "the MPI library" in [way.name for way in decision.ways]
     assert any(way.seen > 0 for way in decision.ways)
 
-    again = bench.run("repeat", "20", "300", env=trying(file))
+    # Too few calls to look at it again, which on a busy machine may find it to be of another day.
+    again = bench.run("repeat", "5", "300", env=trying(file))
     again.check()
     told = [line for line in again.warnings if "as decided before" in line]
     assert len(told) == 1 and decision.chosen.partition(" over ")[0] in told[0]
     by_library = decision.chosen == "the MPI library"
-    assert again.stats["native"] == (20 * ranks if by_library else 0)
+    assert again.stats["native"] == (5 * ranks if by_library else 0)
     assert load_decisions(str(file)) == [decision]
 
     # Another size is tried out, and joins the file.
