@@ -35,6 +35,16 @@ COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
 
 
+def line_style(index: int) -> dict[str, Any]:
+    """How the line of this number looks."""
+    return {
+        "color": COLOURS[index],
+        "marker": MARKERS[index],
+        "linewidth": 2,
+        "markeredgecolor": "white",
+    }
+
+
 def save(canvas: Canvas, kind: str) -> bytes:
     """The drawing as `svg` or `png`."""
     output = io.BytesIO()

@@ -9,12 +9,11 @@
 // amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
 // Where no cluster file says what queues hold, the full window is sought. It begins at what is safe
-// almost anywhere, and follows what the way is found to hold (clocks/pipe.h).
-// It may lose packets without anybody else: a window that was cut was one too many, and what is one
-// packet less counts as full. After 16 cycles at the full window without a loss it is an eighth
-// larger, up to what was enough. If that is cut, it goes back to what it was, and the next attempt
-// comes after twice as many cycles, up to 4096. What was under way at a cut is lost for the same
-// reason.
+// almost anywhere, and follows what the way is found to hold (clocks/pipe.h). It may lose packets
+// without anybody else: a window that was cut was one too many, and what is one packet less counts
+// as full. After 16 cycles at the full window without a loss it is an eighth larger, up to what was
+// enough. If that is cut, it goes back to what it was, and the next attempt comes after twice as
+// many cycles, up to 4096. What was under way at a cut is lost for the same reason.
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -27,13 +26,13 @@ namespace alm::clocks {
 class Yield {
  public:
   // `seeks_from`: the first full window, where it is sought; 0: it is known.
-  explicit Yield(std::uint32_t seeks_from = 0) : seeks_from_(seeks_from), enough_(seeks_from) {}
+  explicit Yield(std::uint32_t seeks_from = 0)
+      : seeks_from_(seeks_from), enough_(seeks_from), found_(seeks_from) {}
 
   // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
   // `cycle_packets` between two turns of a partner.
   void begin(std::uint32_t full, std::uint64_t cycle_packets) {
     asked_ = full;
-    if (found_ == 0) found_ = seeks_from_;
     if (found_ > 0) full = std::min(full, found_);
     window_ = yielding() ? std::min(window_, full) : full;
     full_ = full;
@@ -107,7 +106,7 @@ class Yield {
   bool cut_ = false;            // the full window was, once
   std::uint32_t enough_ = 0;    // more is of no use
   std::uint32_t asked_ = 0;     // the most that the full window may be
-  std::uint32_t found_ = 0;     // the full window that was found; 0: none has been cut
+  std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is known
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row
   bool attempted_ = false;      // the full window is such an attempt
   std::uint32_t good_ = 0;      // the full window before it

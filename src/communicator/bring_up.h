@@ -97,7 +97,8 @@ class BringUp {
   void take_known_sites();
   base::Result<job::HostSites> measure_sites();
   void take_sites(job::HostSites found);
-  void ask_network(transport::Config& config) const;
+  void ask_network(std::uint32_t datagram_bytes) const;
+  void set_times(transport::Config& config) const;
   base::Status gather_sockets(const meeting::PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 

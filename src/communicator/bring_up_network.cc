@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
+#include <set>
 #include <vector>
 
 #include "communicator/bring_up.h"
@@ -27,46 +25,40 @@ base::Nanos middle_of(std::vector<base::Nanos> known) {
 }  // namespace
 
 // Once in a job, of up to three hosts. No error if nobody answers.
-void BringUp::ask_network(transport::Config& config) const {
-  const io::Address local = driver_->endpoint().local(0);
-  if (job_.idle_round_trip < 0) {
-    std::vector<io::Address> asked{local};
-    const auto addresses = addresses_of_peers();
-    const auto hosts = static_cast<std::uint32_t>(addresses.size());
-    std::uint32_t before = 0;
-    for (const std::uint32_t off : {1u, hosts / 4, hosts / 2}) {
-      if (off <= before) continue;
-      before = off;
-      const auto& of_host = addresses[(members_.host + off) % hosts];
-      if (!of_host.empty()) asked.push_back(of_host.front());
-    }
-    if (asked.size() == 1) return;
-    const auto patience = base::slowed(kPatience, job_.options.time_scale);
-    io::Echoes::Manner manner{.patience = patience};
-    const auto short_trips = io::measure_round_trips(local, asked, 0, manner);
-    manner.datagram_bytes = std::max(manner.datagram_bytes, config.datagram_bytes);
-    const auto long_trips = io::measure_round_trips(local, asked, 0, manner);
-    std::vector<base::Nanos> longer;  // of those that have answered both
-    for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
-      const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];
-      if (without > 0 && with > without) longer.push_back(with - without);
-    }
-    // A frame passes two links at least, and each holds it until all of it has come.
-    job_.frame_time = middle_of(longer) / 2;
-    const base::Nanos trip = long_trips ? middle_of(long_trips.value()) : 0;
-    job_.idle_round_trip = trip;
-    if (members_.self == 0) {
-      job_.log.info(fmt::format(
-          "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",
-          asked.size() - 1, static_cast<double>(trip) / base::kMillisecond,
-          static_cast<double>(job_.frame_time) / base::kMillisecond));
-    }
+void BringUp::ask_network(std::uint32_t datagram_bytes) const {
+  std::vector<io::Address> asked{driver_->endpoint().local(0)};
+  const auto addresses = addresses_of_peers();
+  const auto hosts = static_cast<std::uint32_t>(addresses.size());
+  for (const std::uint32_t off : std::set<std::uint32_t>{1, hosts / 4, hosts / 2}) {
+    const auto& of_host = addresses[(members_.host + off) % hosts];
+    if (off > 0 && !of_host.empty()) asked.push_back(of_host.front());
   }
+  if (asked.size() == 1) return;
+  const auto patience = base::slowed(kPatience, job_.options.time_scale);
+  const auto short_trips = io::measure_round_trips(asked.front(), asked, 0, {.patience = patience});
+  const auto long_trips = io::measure_round_trips(
+      asked.front(), asked, 0, {.patience = patience, .datagram_bytes = datagram_bytes});
+  std::vector<base::Nanos> longer;  // of those that have answered both
+  for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
+    const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];
+    if (without > 0 && with > without) longer.push_back(with - without);
+  }
+  // A frame passes two links at least, and each holds it until all of it has come.
+  job_.frame_time = middle_of(longer) / 2;
+  job_.idle_round_trip = long_trips ? middle_of(long_trips.value()) : 0;
+  if (members_.self != 0) return;
+  job_.log.info(fmt::format(
+      "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",
+      asked.size() - 1, static_cast<double>(job_.idle_round_trip) / base::kMillisecond,
+      static_cast<double>(job_.frame_time) / base::kMillisecond));
+}
+
+void BringUp::set_times(transport::Config& config) const {
+  if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
+  if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
-  constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
-  if (const double mbit_s = io::interface_speed(local); mbit_s > 0) {
-    config.packet_time =
-        std::max<base::Nanos>(1, std::llround(config.datagram_bytes * kBitNanos / mbit_s));
+  if (const double mbit_s = io::interface_speed(driver_->endpoint().local(0)); mbit_s > 0) {
+    config.packet_time = base::frame_time(config.datagram_bytes, mbit_s);
   }
   // Interfaces of virtual machines tell any speed. What was measured holds the time of hosts too,
   // so it counts only where it is much longer: timers bear a factor of 16 (transport/delays.h).

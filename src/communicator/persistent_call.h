@@ -9,41 +9,28 @@
 
 #include "base/time.h"
 #include "communicator/nonblocking_queue.h"
-#include "courier/block_staging.h"
 #include "courier/calls.h"
-#include "courier/staging.h"
 #include "job/ops.h"
 
 namespace alm::communicator {
 
-struct KeptAlltoall {
+// Each start packs the data anew, so that what describes it is kept, too.
+struct KeptAlltoall : QueuedAlltoall {
   KeptAlltoall(job::MpiOps& ops, const courier::AlltoallCall& described)
-      : call(described), types(ops) {
-    types.hold(call.recv);
+      : QueuedAlltoall(ops, described) {
     if (!call.in_place) types.hold(call.send);
   }
-
-  courier::AlltoallCall call;
-  courier::Staging staging;
-  HeldTypes types;
 };
 
-struct KeptBlocks {
+struct KeptBlocks : QueuedBlocks {
   KeptBlocks(job::MpiOps& ops, const courier::BlockCall& described)
-      : call(described),
-        send(described.send.begin(), described.send.end()),
-        recv(described.recv.begin(), described.recv.end()),
-        types(ops) {
-    types.hold(recv);
+      : QueuedBlocks(ops, described), send(described.send.begin(), described.send.end()) {
     types.hold(send);
-    call.recv = recv;
+    detach();
     call.send = send;
   }
 
-  courier::BlockCall call;
-  std::vector<job::TypedBuffer> send, recv;
-  courier::BlockStaging staging;
-  HeldTypes types;
+  std::vector<job::TypedBuffer> send;
 };
 
 // Looks whether the request has been started, and carries that out: what a Worker watches by.

@@ -64,7 +64,6 @@ base::Result<std::unique_ptr<Program>> TcpRanks::make(const SimRequest& request)
 
 // The handshake has measured the round trip of a small frame on an idle network.
 void TcpRanks::establish(const topology::Cluster& cluster, const routing::Routes& routes) {
-  constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
   for (std::uint32_t rank = 0; rank < ranks(); ++rank) {
     for (std::uint32_t peer = 0; peer < rank; ++peer) {
       const std::uint32_t label = routing::label(rule(), host_of(rank), host_of(peer), 0);
@@ -72,7 +71,7 @@ void TcpRanks::establish(const topology::Cluster& cluster, const routing::Routes
       for (const std::uint32_t port : routes.path(host_of(rank), host_of(peer), label)) {
         const topology::Link& link = cluster.links[port / 2];
         const double rate = port % 2 == 0 ? link.rate_up_mbit_s : link.rate_down_mbit_s;
-        nanos += link.latency_us * 1000 + header_bytes_ * kBitNanos / rate;
+        nanos += link.latency_us * 1000 + base::nanos_on_link(header_bytes_, rate);
       }
       const auto round_trip = std::max<base::Nanos>(1, std::llround(2 * nanos));
       end(rank, peer).connection.established(round_trip);

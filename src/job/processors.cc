@@ -46,7 +46,10 @@ std::uint32_t processors_here() {
 
 bool ProcessorWait::found(base::Nanos now,
                           const std::function<std::optional<base::Nanos>()>& waited) {
-  if (over_) return false;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || over_) return false;
+  if (thread_ == std::thread::id()) thread_ = std::this_thread::get_id();
+  if (thread_ != std::this_thread::get_id()) return false;
   const bool first = calls_++ == 0;
   if (!first && (calls_ <= kCalls || now - begin_ < kSpan)) return false;
   const auto altogether = waited();

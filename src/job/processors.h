@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,7 @@ class ProcessorWait {
  public:
   // Comes before every exchange. True once: the process has waited for a processor for half of the
   // time since the first. `waited` says how long it has altogether; nothing: nobody knows. It is
-  // asked twice.
+  // asked twice, on the thread that comes first: the kernel tells it of each.
   bool found(base::Nanos now, const std::function<std::optional<base::Nanos>()>& waited);
   bool over() const { return over_; }
   std::uint32_t percent() const { return percent_; }
@@ -36,6 +38,8 @@ class ProcessorWait {
   base::Nanos begin_ = 0, waited_ = 0;
   std::uint32_t percent_ = 0;
   bool over_ = false;
+  std::mutex mutex_;
+  std::thread::id thread_;
 };
 
 // How long this thread has been ready to run without running, by the kernel's scheduler; nothing:

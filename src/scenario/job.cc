@@ -28,14 +28,13 @@ namespace {
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
 // As a job does without a cluster file (job/settings.h).
-transport::Config undescribed(transport::Config config, base::Nanos packet_time,
-                              const Scenario& scenario, const Cluster& cluster) {
+transport::Config undescribed(transport::Config config, const Scenario& scenario,
+                              const Cluster& cluster, const plan::Tuning& tuning) {
   const Options& asked = scenario.asked;
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
-  config.packet_time = packet_time;  // interfaces tell their speed
   config.idle_round_trip =
       std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +
-                   plan::tune(cluster, scenario.hosts).latency_us * base::kMicrosecond);
+                   tuning.latency_us * base::kMicrosecond);
   return config;
 }
 
@@ -45,10 +44,11 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
   const double frame =
       config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
-  constexpr double kBitNanos = 8000;  // bits per byte, ns per (bit / Mbit/s)
-  const auto packet_time =
-      std::max<base::Nanos>(1, std::llround(frame * kBitNanos / tuning.host_rate_mbit_s));
-  if (!scenario.asked.described) return undescribed(config, packet_time, scenario, cluster);
+  const base::Nanos packet_time = base::frame_time(frame, tuning.host_rate_mbit_s);
+  if (!scenario.asked.described) {
+    config.packet_time = packet_time;  // interfaces tell their speed
+    return undescribed(config, scenario, cluster, tuning);
+  }
   execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
   config.packet_time = packet_time;  // of the datagrams asked for, rounded to the nearest
   if (scenario.asked.algorithm.algorithm == plan::Algorithm::kDirect)

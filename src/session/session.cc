@@ -44,14 +44,7 @@ void warn_of_progress(const job::Job& job) {
 // Ranks that wait busily hold the processor that others need: nobody sees that from outside.
 void look_at_processors(job::Job& job) {
   if (job.rank != 0 || !job.log.shows(job::LogLevel::kInfo)) return;
-  static std::mutex looking;
-  static std::thread::id first;  // the kernel tells it of each thread
-  const std::unique_lock lock(looking, std::try_to_lock);
-  if (!lock) return;
-  if (first == std::thread::id()) first = std::this_thread::get_id();
-  if (first != std::this_thread::get_id() ||
-      !job.processor_wait.found(io::monotonic_now(), job::waited_for_processor))
-    return;
+  if (!job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
   job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
                                  job::running_processes(), job.mpi->library()));
 }

@@ -52,9 +52,10 @@ class Sizes {
     return std::min(bytes, std::uint64_t{packet} * packet_bytes_of(bytes));
   }
   std::uint32_t length_of(std::uint64_t bytes, std::uint32_t packet) const {
-    const std::uint64_t offset = offset_of(bytes, packet);
+    const std::uint32_t each = packet_bytes_of(bytes);
+    const std::uint64_t offset = std::uint64_t{packet} * each;
     assert(offset < bytes);
-    return static_cast<std::uint32_t>(offset_of(bytes, packet + 1) - offset);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(each, bytes - offset));
   }
 
   std::uint64_t sends(PeerId peer) const { return send_.of(peer); }

@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure as Canvas
 
 from allemande.framing import payload_bytes
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import STYLE, line_style, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.simulation.case import Case
@@ -95,10 +95,7 @@ def _draw(experiment: Experiment, variants: Sequence[Variant], kind: str) -> byt
                 axes.plot(
                     variant.blocks,
                     getattr(variant, what),
-                    color=COLOURS[index],
-                    marker=MARKERS[index],
-                    linewidth=2,
-                    markeredgecolor="white",
+                    **line_style(index),
                     label=variant.label,
                 )
             axes.axvline(experiment.data["block"], color="#8a93a3", linewidth=1, linestyle="--")

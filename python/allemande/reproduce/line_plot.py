@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import STYLE, line_style, save, share_legend
 from allemande.quantities import format_seconds, format_size
 
 
@@ -28,10 +28,7 @@ def draw_lines(
             axes.plot(
                 x,
                 y,
-                color=COLOURS[index],
-                marker=MARKERS[index],
-                linewidth=2,
-                markeredgecolor="white",
+                **line_style(index),
                 label=label,
             )
         dress(axes)

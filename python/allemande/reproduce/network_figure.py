@@ -29,7 +29,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullFormatter
 
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import STYLE, line_style, save, share_legend
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
@@ -80,8 +80,7 @@ def _value(values: Values, where: Sequence[str | int]) -> float:
 
 def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
     panels = experiment.data.get("panel", [{}])
-    colours = {label: COLOURS[index] for index, label in enumerate(values)}
-    markers = {label: MARKERS[index] for index, label in enumerate(values)}
+    styles = {label: line_style(index) for index, label in enumerate(values)}
     with matplotlib.rc_context(STYLE):
         canvas = Canvas(
             figsize=(max(6.4, PANEL_INCHES * len(panels)), 4.6),
@@ -93,15 +92,7 @@ def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
         ):
             for label in panel.get("curves", list(values)):
                 x, y = _line(experiment, values[label], panel)
-                axes.plot(
-                    x,
-                    y,
-                    color=colours[label],
-                    marker=markers[label],
-                    linewidth=2,
-                    markeredgecolor="white",
-                    label=label,
-                )
+                axes.plot(x, y, label=label, **styles[label])
             _dress(axes, experiment, panel)
         share_legend(canvas, experiment.title)
         return save(canvas, kind)

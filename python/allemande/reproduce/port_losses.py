@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
 
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import STYLE, line_style, save, share_legend
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.simulation.case import Case, Result
@@ -124,10 +124,7 @@ def _lines(
         axes.plot(
             range(len(values)),
             [value(point) for point in points],
-            color=COLOURS[index],
-            marker=MARKERS[index],
-            linewidth=2,
-            markeredgecolor="white",
+            **line_style(index),
             label=curve["label"],
         )
     axes.set_xticks(range(len(values)), [f"{late:g}" for late in values])

@@ -65,57 +65,38 @@ ALM_EXPORT int MPI_Finalize() {
   return next();
 }
 
-ALM_EXPORT int PMPI_Abort(Word comm, int code) { return entry::abort(comm, code); }
-
-ALM_EXPORT int MPI_Abort(Word comm, int code) {
-  static auto* const next = tool<decltype(PMPI_Abort)>("MPI_Abort");
-  return next != nullptr ? next(comm, code) : entry::abort(comm, code);
-}
-
-ALM_EXPORT int PMPI_Comm_free(void* comm) { return entry::comm_free(comm); }
-
-ALM_EXPORT int MPI_Comm_free(void* comm) {
-  static auto* const next = tool<decltype(PMPI_Comm_free)>("MPI_Comm_free");
-  return next != nullptr ? next(comm) : entry::comm_free(comm);
-}
-
-ALM_EXPORT int PMPI_Comm_disconnect(void* comm) { return entry::comm_disconnect(comm); }
-
-ALM_EXPORT int MPI_Comm_disconnect(void* comm) {
-  static auto* const next = tool<decltype(PMPI_Comm_disconnect)>("MPI_Comm_disconnect");
-  return next != nullptr ? next(comm) : entry::comm_disconnect(comm);
-}
-
-// Functions of requests: MPI_X and PMPI_X. `given` are the names of the parameters.
-#define ALM_EXPORT_OF_REQUESTS(name, call, parameters, given)            \
+// MPI_X and PMPI_X. `given` are the names of the parameters.
+#define ALM_EXPORT_PLAIN(name, call, parameters, given)                  \
   ALM_EXPORT int PMPI_##name parameters { return entry::call given; }    \
   ALM_EXPORT int MPI_##name parameters {                                 \
     static auto* const next = tool<decltype(PMPI_##name)>("MPI_" #name); \
     return next != nullptr ? next given : entry::call given;             \
   }
 
-ALM_EXPORT_OF_REQUESTS(Wait, wait, (void* request, void* status), (request, status))
-ALM_EXPORT_OF_REQUESTS(Waitall, waitall, (int count, void* requests, void* statuses),
-                       (count, requests, statuses))
-ALM_EXPORT_OF_REQUESTS(Waitany, waitany, (int count, void* requests, int* index, void* status),
-                       (count, requests, index, status))
-ALM_EXPORT_OF_REQUESTS(Waitsome, waitsome,
-                       (int count, void* requests, int* found, int* indices, void* statuses),
-                       (count, requests, found, indices, statuses))
-ALM_EXPORT_OF_REQUESTS(Test, test, (void* request, int* done, void* status),
-                       (request, done, status))
-ALM_EXPORT_OF_REQUESTS(Testall, testall, (int count, void* requests, int* done, void* statuses),
-                       (count, requests, done, statuses))
-ALM_EXPORT_OF_REQUESTS(Testany, testany,
-                       (int count, void* requests, int* index, int* done, void* status),
-                       (count, requests, index, done, status))
-ALM_EXPORT_OF_REQUESTS(Testsome, testsome,
-                       (int count, void* requests, int* found, int* indices, void* statuses),
-                       (count, requests, found, indices, statuses))
-ALM_EXPORT_OF_REQUESTS(Start, start, (void* request), (request))
-ALM_EXPORT_OF_REQUESTS(Startall, startall, (int count, void* requests), (count, requests))
-ALM_EXPORT_OF_REQUESTS(Request_free, request_free, (void* request), (request))
-ALM_EXPORT_OF_REQUESTS(Cancel, cancel, (void* request), (request))
+ALM_EXPORT_PLAIN(Abort, abort, (Word comm, int code), (comm, code))
+ALM_EXPORT_PLAIN(Comm_free, comm_free, (void* comm), (comm))
+ALM_EXPORT_PLAIN(Comm_disconnect, comm_disconnect, (void* comm), (comm))
+
+ALM_EXPORT_PLAIN(Wait, wait, (void* request, void* status), (request, status))
+ALM_EXPORT_PLAIN(Waitall, waitall, (int count, void* requests, void* statuses),
+                 (count, requests, statuses))
+ALM_EXPORT_PLAIN(Waitany, waitany, (int count, void* requests, int* index, void* status),
+                 (count, requests, index, status))
+ALM_EXPORT_PLAIN(Waitsome, waitsome,
+                 (int count, void* requests, int* found, int* indices, void* statuses),
+                 (count, requests, found, indices, statuses))
+ALM_EXPORT_PLAIN(Test, test, (void* request, int* done, void* status), (request, done, status))
+ALM_EXPORT_PLAIN(Testall, testall, (int count, void* requests, int* done, void* statuses),
+                 (count, requests, done, statuses))
+ALM_EXPORT_PLAIN(Testany, testany, (int count, void* requests, int* index, int* done, void* status),
+                 (count, requests, index, done, status))
+ALM_EXPORT_PLAIN(Testsome, testsome,
+                 (int count, void* requests, int* found, int* indices, void* statuses),
+                 (count, requests, found, indices, statuses))
+ALM_EXPORT_PLAIN(Start, start, (void* request), (request))
+ALM_EXPORT_PLAIN(Startall, startall, (int count, void* requests), (count, requests))
+ALM_EXPORT_PLAIN(Request_free, request_free, (void* request), (request))
+ALM_EXPORT_PLAIN(Cancel, cancel, (void* request), (request))
 
 // MPI_X and PMPI_X. `given` are the parameters as the next tool takes them, `arguments` as we do.
 #define ALM_EXPORT_BOTH(name, give, parameters, given, arguments)                        \
