@@ -28,7 +28,8 @@ def test_either_failure_is_one(commands: tuple[str, str]) -> None:
 
 def test_a_signal_ends_both(tmp_path: Path) -> None:
     files = [tmp_path / "one", tmp_path / "two"]
-    both = [f"trap 'rm {file}; exit' INT; touch {file}; sleep 100" for file in files]
+    # A shell that waits for a program hears of a signal when that ends: `wait` is left at once.
+    both = [f"trap 'rm {file}; exit' INT; touch {file}; sleep 100 & wait" for file in files]
     with subprocess.Popen([sys.executable, str(TOOL), *both]) as process:
         while not all(file.exists() for file in files):
             time.sleep(0.02)
