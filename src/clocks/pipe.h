@@ -1,12 +1,12 @@
 // How many packets the window must be so that links do not idle, where no cluster file says it.
 //
 // That is what the links to the others hold: the time of a full packet to another host and of a
-// short answer, divided by the time from one packet to the next, and two packets. (Windows move
-// with what comes, so that one way would do.) The round trip must be that of an idle network,
-// because what the window itself puts into queues would make the window larger, without end. The
-// time from one packet to the next is measured over a few windows. Where the window is too small
-// for that, the time is its own doing, a window's worth in a trip; so the window about doubles with
-// each measurement, until links are busy.
+// short answer, divided by the time from one packet to the next. (Windows move with what comes, so
+// that one way would do.) The round trip must be that of an idle network, because what the window
+// itself puts into queues would make the window larger, without end. The time from one packet to
+// the next is measured over a few windows. Where the window is too small for that, the time is its
+// own doing, a window's worth in a trip; so the window about doubles with each measurement, until
+// links are busy.
 //
 // The first packets of an exchange, and those after the window has grown, leave at once and say
 // nothing of the links; they are left out. Exchanges that end before that are measured as a whole,
@@ -58,7 +58,6 @@ class Pipe {
 
  private:
   static constexpr base::Nanos kMost = 1u << 20;
-  static constexpr std::uint32_t kMore = 2;
 
   std::optional<std::uint32_t> window_for(base::Nanos took, std::uint64_t packets,
                                           base::Nanos round_trip) const {
@@ -70,7 +69,7 @@ class Pipe {
     }
     if (trip == 0) return std::nullopt;
     const auto each = std::max<base::Nanos>(1, took / static_cast<base::Nanos>(packets));
-    return kMore + static_cast<std::uint32_t>(std::min((trip + each - 1) / each, kMost));
+    return static_cast<std::uint32_t>(std::min((trip + each - 1) / each, kMost));
   }
   void restart(base::Nanos now) {
     at_ = now;
