@@ -57,6 +57,10 @@ REDUCED: dict[str, tuple[str, Mapping[str, Any]]] = {
     "000-fig-8": (MPICH, UNHELD),
     "000-fig-9": (MPICH, UNHELD),
     "000-fig-10": (MPICH, UNHELD),
+    "000-fig-7-10-xor": (
+        "6x4: best bandwidth, of the bound 10.96 MB/s",
+        {"options.permutation": "edge-colouring"},
+    ),
     "000-seeds": ("8x2: packets dropped, all sizes, most of 20", {"options.output_frames": 1}),
     "001-fig-11-14": ("all-to-all at bisection 4, Gbit/s", {"link_mbit_s": 300, "sizes": [1484]}),
     "002-fig-5.4": (
