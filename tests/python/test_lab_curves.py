@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,3 +120,10 @@ def test_what_the_lab_has_not_measured_is_missed_by_name(
     data = {**experiment.data, "published": [{**experiment.data["published"][-1], "at": 5}]}
     with pytest.raises(BadInput, match=r"the lab has no goodput_mb_s of '8x2, neither' at 5"):
         lab_runs.run_in_lab(replace(experiment, data=data), None, None, tmp_path)
+    path = tmp_path / "000-ablation-measured-lab.json"
+    kept = json.loads(path.read_text())
+    for point in kept["points"]:
+        point["void"] = "frames lost"
+    path.write_text(json.dumps(kept))
+    with pytest.raises(BadInput, match="'8x2, both' at 20000 is void: frames lost"):
+        lab_runs.run_in_lab(experiment, None, None, tmp_path)

@@ -162,6 +162,8 @@ def _of_lab(
             f"{experiment.folder}: the lab has no {metric} of {label!r} at {at!r}; expected what "
             "--lab measures"
         )
+    if "void" in found:
+        raise BadInput(f"{experiment.folder}: {label!r} at {at!r} is void: {found['void']}")
     value = float(found[metric]) / float(entry.get("bound", 1))
     if "against" not in entry:
         return value
