@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,11 @@ def test_the_simulator_is_faster_with_them(
     given = ["--lid-tables", str(dump), "--lmc", "2", "--lid-engine", "traffic"]
     assert main(["topology", "ib-144", *given, "--pattern", "drc", "--hosts", "h[0-23]"]) == 0
     capsys.readouterr()
-    options = {"pattern": "drc", "hosts": names(find_cluster("ib-144"), 24), "timer_jitter_us": 10}
+    options: dict[str, Any] = {
+        "pattern": "drc",
+        "hosts": names(find_cluster("ib-144"), 24),
+        "timer_jitter_us": 10,
+    }
     usual = simulate("ib-144", size=100_000, routing="lid", lmc=2, **options)
     own = simulate("ib-144", size=100_000, routing="lid", lid_tables=str(dump), **options)
     assert own.step_s is not None and usual.step_s is not None
