@@ -46,7 +46,7 @@ TEST(Delays, SkewIsMeasuredByWhatExchangesTakeLonger) {
   EXPECT_LE(delays.ack(true, false), 100 * kUs + 40 * kMs);
 }
 
-TEST(Delays, AGuessThatIsTooLongGivesWay) {
+TEST(Delays, AGuessThatIsTooLongBecomesShorter) {
   Delays delays = begun();
   const NominalTimes guess{.cycle = 3 * kMs, .total = 30 * kMs, .cycles = 10};
   for (int i = 0; i < 50; ++i) {
