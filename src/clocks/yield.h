@@ -9,11 +9,11 @@
 // amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
 // Where no cluster file says what queues hold, the full window is sought. It begins at what is safe
-// almost anywhere, and follows one packet above what links need to be busy (clocks/pipe.h). It may
-// lose packets without anybody else: a window that was cut was one too many, and what is one packet
-// less counts as full. If links idle with that, it is an eighth larger after 16 cycles without a
-// loss. If that is cut, it goes back to what it was, and the next attempt comes after twice as many
-// cycles, up to 4096. What was under way at a cut is lost for the same reason.
+// almost anywhere, and follows what links need to be busy (clocks/pipe.h). It may lose packets
+// without anybody else: a window that was cut was one too many, and what is one packet less counts
+// as full. If links idle with that, it is an eighth larger after 16 cycles without a loss. If that
+// is cut, it goes back to what it was, and the next attempt comes after twice as many cycles, up to
+// 4096. What was under way at a cut is lost for the same reason.
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -73,9 +73,7 @@ class Yield {
   void needs(std::uint32_t packets) {
     if (seeks_from_ == 0 || packets <= busy_) return;
     busy_ = std::min(asked_, packets);
-    if (!cut_ && !yielding()) {
-      found_ = window_ = full_ = std::max(full_, std::min(asked_, busy_ + kMore));
-    }
+    if (!cut_ && !yielding()) found_ = window_ = full_ = std::max(full_, busy_);
   }
   // Nothing is known of others any more. What was found of the queues stays.
   void forget() {
@@ -100,7 +98,7 @@ class Yield {
   }
 
   static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
-  static constexpr std::uint32_t kOpenPart = 8, kMore = 1;
+  static constexpr std::uint32_t kOpenPart = 8;
   static constexpr std::uint32_t kFailuresMax = 8;
 
   std::uint32_t seeks_from_ = 0;
