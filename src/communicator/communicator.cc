@@ -51,7 +51,16 @@ void Communicator::bring_up(std::string_view refusal) {
   if (!open_ || !job_.has_nonblocking()) return;
   const auto begun = queue_.begin(job_.start_thread);
   if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
-  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) queue_.end();
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) return queue_.end();
+  meet_neighbours();
+}
+
+// Nonblocking calls wait for nobody, so they cannot ask who the neighbours are.
+void Communicator::meet_neighbours() {
+  if (!courier_.has_udp() || !job_.mpi->has_topology(comm_)) return;
+  neighbourhood_.emplace();
+  const auto learnt = neighbourhood_->learn(*job_.mpi, comm_, members_.ranks, members_.self);
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(learnt.ok())) neighbourhood_.reset();
 }
 
 void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
@@ -284,23 +293,39 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
   if (!accelerates() || !queue_.begun() || !courier_.has_udp()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
-  return or_withdraw(call.name, [&] { return queue(call, request); });
+  return or_withdraw(call.name, [&] {
+    return queue(call, call.mean_bytes(), courier::Counts::kUntold, 0, request);
+  });
 }
 
-int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
+std::optional<int> Communicator::start_neighbours(const courier::NeighbourCall& call,
+                                                  job::RequestHandle& request) {
+  if (!accelerates() || !queue_.begun() || !neighbourhood_) return std::nullopt;
+  if (failure_.happened()) return failure_.raise();
+  courier_.begin_call(call.name);
+  const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
+  const auto load = NeighbourLoad::known(blocks, call.one_size, *neighbourhood_);
+  if (load && trials_.chose_library(Blocks::kOfNeighbours, *load)) return std::nullopt;
+  return or_withdraw(call.name, [&] {
+    return queue(blocks, call.mean_bytes(), courier::Counts::kOfNeighbours,
+                 neighbourhood_->most_bytes(call), request);
+  });
+}
+
+int Communicator::queue(const courier::BlockCall& call, std::uint64_t mean_bytes,
+                        courier::Counts counts, std::uint64_t most, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   const auto ready =
       courier::packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
-  const auto carried = [this, queued, begin, bytes = call.mean_bytes()] {
+  const auto carried = [this, queued, mean_bytes, counts, most, begin] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    job::Outcome outcome =
-        carry(queued->call, queued->staging, ways_.blocks_way(), courier::Counts::kUntold);
+    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), counts, most);
     courier_.uses(nullptr);
-    taken_.note_end(queued->call.name, ways_.blocks_way(), bytes, begin);
+    taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes, begin);
     return outcome;
   };
   return enqueue(call.name, carried, request);

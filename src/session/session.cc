@@ -186,21 +186,6 @@ void Session::refuse(tally::Taken* taken) {
   passes(taken, refusal());
 }
 
-void Session::note_passed(tally::Function function, std::uint64_t bytes) {
-  tally::Taken taken;
-  const bool persistent = tally::is_persistent(function);
-  if (!accelerating_) {
-    passes(&taken, refusal());
-  } else if (!starting()) {
-    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
-                              : "library: nonblocking, see ALLEMANDE_PROGRESS");
-  } else {
-    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
-                              : "library: nonblocking, not brought up or faster");
-  }
-  job_.tally.note(function, bytes, taken, -1);
-}
-
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const job::Doing::InCall in(job_.doing, call.name);
@@ -288,39 +273,6 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
   }
   communicator.come(fullest);
   return job::kMpiSuccess;
-}
-
-std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
-  if (!starting() || call.bytes() == 0) return std::nullopt;
-  return begin(call, request,
-               [&](communicator::Communicator& found) { return found.start(call, request); });
-}
-
-std::optional<int> Session::start_blocks(const courier::BlockCall& call,
-                                         job::RequestHandle& request) {
-  if (!starting()) return std::nullopt;
-  return begin(call, request, [&](communicator::Communicator& found) {
-    return found.start_blocks(call, request);
-  });
-}
-
-template <class Call, class Start>
-std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
-  reap();
-  std::optional<int> code;
-  if (call.persistent) {
-    const job::Doing::InCall in(job_.doing, call.name);
-    communicator::Communicator* parent = nullptr;
-    if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
-    if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-      code = parent->failure().happened() ? std::optional(parent->failure().raise())
-                                          : persistent_.make(call, *parent, request);
-    }
-  } else if (void* open = mpi_.state(call.comm)) {
-    code = start(*static_cast<communicator::Communicator*>(open));
-  }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
 }
 
 // Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks

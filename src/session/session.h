@@ -48,6 +48,8 @@ class Session {
   // again.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+  std::optional<int> start_neighbours(const courier::NeighbourCall& call,
+                                      job::RequestHandle& request);
 
   // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
   void finish();
@@ -109,6 +111,8 @@ class Session {
   int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Call, class Start>
   std::optional<int> begin(const Call& call, job::RequestHandle& request, Start start);
+  template <class Start>
+  std::optional<int> begin_once(job::CommHandle comm, Start start);
   // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(job::CommHandle comm, communicator::Communicator*& found);

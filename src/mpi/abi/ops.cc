@@ -259,6 +259,10 @@ bool AbiOps::is_revoked(job::CommHandle comm) {
          api_.Comm_is_revoked(comm_of(comm), &revoked) == MPI_SUCCESS && revoked != 0;
 }
 
+bool AbiOps::has_topology(job::CommHandle comm) {
+  return degrees_of(api_, comm_of(comm)).has_value();
+}
+
 int AbiOps::neighbours(job::CommHandle comm, job::Neighbours& found) {
   return find_neighbours(api_, comm_of(comm), found);
 }

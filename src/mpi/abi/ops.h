@@ -49,6 +49,7 @@ class AbiOps final : public job::MpiOps {
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
   bool is_revoked(job::CommHandle comm) override;
+  bool has_topology(job::CommHandle comm) override;
   int neighbours(job::CommHandle comm, job::Neighbours& found) override;
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
