@@ -9,10 +9,10 @@
 namespace alm::carrier {
 namespace {
 
-using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+using PartnerPairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
 // The rows of members that send to each other; every second time the receiver alone says so.
-std::vector<std::uint64_t> rows_of(std::uint32_t members, const Pairs& pairs) {
+std::vector<std::uint64_t> rows_of(std::uint32_t members, const PartnerPairs& pairs) {
   std::vector<std::uint64_t> rows;
   for (std::uint32_t self = 0; self < members; ++self) {
     std::vector<std::uint64_t> send(members), recv(members);
@@ -32,7 +32,7 @@ std::vector<PartnerTree> trees_of(std::uint32_t members, const std::vector<std::
   return trees;
 }
 
-std::uint32_t depth_of(const std::vector<PartnerTree>& trees) {
+std::uint32_t depth_of_trees(const std::vector<PartnerTree>& trees) {
   std::uint32_t deepest = 0;
   for (std::uint32_t member = 0; member < trees.size(); ++member) {
     std::uint32_t depth = 0;
@@ -50,7 +50,7 @@ TEST(PartnerTree, JoinsAllMembersByPartnersWhereTheseConnectThem) {
     std::mt19937 random(seed);
     const std::uint32_t members = 2 + random() % 150;
     const bool connected = seed % 2 == 0;
-    Pairs pairs;
+    PartnerPairs pairs;
     for (std::uint32_t member = 1; member < members; ++member) {
       if (connected || random() % 3 > 0) pairs.emplace_back(member, random() % member);
     }
@@ -79,28 +79,29 @@ TEST(PartnerTree, JoinsAllMembersByPartnersWhereTheseConnectThem) {
     }
     EXPECT_EQ(roots, 1u);
     EXPECT_EQ(children, members - 1);
-    EXPECT_LT(depth_of(trees), members);
+    EXPECT_LT(depth_of_trees(trees), members);
     if (connected) EXPECT_EQ(bridges, 0u);
   }
 }
 
 TEST(PartnerTree, BeginsInTheMiddle) {
-  Pairs ring;
+  PartnerPairs ring;
   for (std::uint32_t member = 0; member < 20; ++member)
     ring.emplace_back(member, (member + 1) % 20);
-  EXPECT_LE(depth_of(trees_of(20, rows_of(20, ring))), 11u);
-  Pairs line(ring.begin(), ring.end() - 1);
-  EXPECT_EQ(depth_of(trees_of(20, rows_of(20, line))), 10u);
+  EXPECT_LE(depth_of_trees(trees_of(20, rows_of(20, ring))), 11u);
+  PartnerPairs line(ring.begin(), ring.end() - 1);
+  EXPECT_EQ(depth_of_trees(trees_of(20, rows_of(20, line))), 10u);
 }
 
 TEST(PartnerTree, MembersWithoutPartnersHangOnTheRoot) {
   const auto trees = trees_of(5, rows_of(5, {{1, 2}, {2, 3}}));
-  EXPECT_EQ(depth_of(trees), 2u) << "0 is the first, and the root; 2 has 1 and 3";
+  EXPECT_EQ(depth_of_trees(trees), 2u) << "0 is the first, and the root; 2 has 1 and 3";
   EXPECT_EQ(trees[0].children().size(), 2u);
 }
 
 TEST(PartnerTree, AMemberNoticesThatItsEdgesLeadToOthers) {
-  const auto rows = rows_of(4, {{0, 1}, {1, 2}, {0, 2}});  // and 3 alone
+  // Both ends of the first, the third and the fifth say so; 3 is alone.
+  const auto rows = rows_of(4, {{0, 1}, {0, 1}, {1, 2}, {1, 2}, {0, 2}, {0, 2}});
   const auto trees = trees_of(4, rows);
   for (std::uint32_t member = 0; member < 4; ++member) {
     EXPECT_FALSE(trees[member].strays(std::span(rows).subspan(member, 1))) << member;

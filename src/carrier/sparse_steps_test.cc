@@ -14,23 +14,23 @@
 namespace alm::carrier {
 namespace {
 
-constexpr std::uint32_t kMembers = 20;
+constexpr std::uint32_t kRingMembers = 20;
 
-using Sizes = std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)>;
+using BytesBetween = std::function<std::uint64_t(std::uint32_t from, std::uint32_t to)>;
 
 // All in this process, each on a thread of its own while they agree.
 class SparseSteps : public testing::Test {
  protected:
   SparseSteps() {
     std::vector<std::uint16_t> sets;
-    for (std::uint32_t i = 0; i < kMembers; ++i) {
+    for (std::uint32_t i = 0; i < kRingMembers; ++i) {
       io::EndpointOptions options;
       options.local_address = "127.0.0.1";
       options.mtu_bytes = 1500;
       drivers_.push_back(io::Driver::create(io::Endpoint::open(options).value()).value());
       sets.push_back(drivers_.back()->reserve_set());
     }
-    for (std::uint32_t i = 0; i < kMembers; ++i) {
+    for (std::uint32_t i = 0; i < kRingMembers; ++i) {
       io::PeerSet peers;
       peers.identity = {{1, 2}, i, sets[i], sets};
       peers.config.datagram_bytes = 1472;
@@ -39,21 +39,22 @@ class SparseSteps : public testing::Test {
         peers.names.push_back("rank " + std::to_string(peers.names.size()));
       }
       groups_.push_back(std::make_unique<UdpGroup>(
-          *drivers_[i], std::move(peers), plan::make_plan({.ranks = kMembers, .self = {i}}).value(),
-          std::vector<plan::Plan>(), std::vector<std::vector<std::vector<std::uint16_t>>>(),
-          UdpGroup::Shared{}, UdpGroup::Hooks{[] {}, {}}));
+          *drivers_[i], std::move(peers),
+          plan::make_plan({.ranks = kRingMembers, .self = {i}}).value(), std::vector<plan::Plan>(),
+          std::vector<std::vector<std::vector<std::uint16_t>>>(), UdpGroup::Shared{},
+          UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(*groups_[i], UnevenSteps::Network{}));
     }
   }
 
   // How many packets an agreement or the lack of one has cost; all know the same load.
-  std::uint64_t prepare(const Sizes& bytes) {
+  std::uint64_t prepare(const BytesBetween& bytes) {
     const std::uint64_t before = sent();
     std::vector<std::thread> threads;
-    for (std::uint32_t self = 0; self < kMembers; ++self) {
+    for (std::uint32_t self = 0; self < kRingMembers; ++self) {
       threads.emplace_back([this, self, &bytes] {
         std::vector<std::uint64_t> send, recv;
-        for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
+        for (std::uint32_t peer = 0; peer < kRingMembers; ++peer) {
           send.push_back(bytes(self, peer));
           recv.push_back(bytes(peer, self));
         }
@@ -76,21 +77,21 @@ class SparseSteps : public testing::Test {
 };
 
 // Around a ring, from some member to the next.
-Sizes ring(std::uint64_t bytes, std::uint32_t stride = 1) {
+BytesBetween around(std::uint64_t bytes, std::uint32_t stride = 1) {
   return [=](std::uint32_t from, std::uint32_t to) {
-    return (from + stride) % kMembers == to ? bytes : 0;
+    return (from + stride) % kRingMembers == to ? bytes : 0;
   };
 }
 
-constexpr std::uint64_t kToAll = std::uint64_t{kMembers} * (kMembers - 1);
-constexpr std::uint64_t kAlongTheTree = std::uint64_t{2} * (kMembers - 1);
+constexpr std::uint64_t kToAll = std::uint64_t{kRingMembers} * (kRingMembers - 1);
+constexpr std::uint64_t kAlongTheTree = std::uint64_t{2} * (kRingMembers - 1);
 
 TEST_F(SparseSteps, AfterTheFirstAgreementNothingGoesToOthersThanPartners) {
-  EXPECT_EQ(prepare(ring(5000)), 2 * kToAll) << "what each carries, and who its partners are";
+  EXPECT_EQ(prepare(around(5000)), 2 * kToAll) << "what each carries, and who its partners are";
   EXPECT_EQ(members_[0]->load(), 5000u);
   std::vector<int> asked_at;
   for (int call = 1; call < 40; ++call) {
-    const std::uint64_t packets = prepare(ring(5000 + static_cast<std::uint64_t>(call)));
+    const std::uint64_t packets = prepare(around(5000 + static_cast<std::uint64_t>(call)));
     if (packets == 0) continue;
     EXPECT_EQ(packets, kAlongTheTree) << call;
     EXPECT_EQ(members_[0]->load(), 5000u + static_cast<std::uint64_t>(call));
@@ -100,10 +101,10 @@ TEST_F(SparseSteps, AfterTheFirstAgreementNothingGoesToOthersThanPartners) {
 }
 
 TEST_F(SparseSteps, OtherPartnersMakeAnotherTree) {
-  prepare(ring(5000));
-  while (prepare(ring(5000, 3)) == 0) continue;
+  prepare(around(5000));
+  while (prepare(around(5000, 3)) == 0) continue;
   for (int agreements = 0; agreements < 2;) {
-    const std::uint64_t packets = prepare(ring(5000, 3));
+    const std::uint64_t packets = prepare(around(5000, 3));
     if (packets == 0) continue;
     EXPECT_EQ(packets, kAlongTheTree);
     ++agreements;
@@ -111,12 +112,12 @@ TEST_F(SparseSteps, OtherPartnersMakeAnotherTree) {
 }
 
 TEST_F(SparseSteps, WhereAllBecomePartnersAllAreAskedAgain) {
-  prepare(ring(100));
-  const Sizes all = [](std::uint32_t, std::uint32_t) { return 100; };
+  prepare(around(100));
+  const BytesBetween all = [](std::uint32_t, std::uint32_t) { return 100; };
   std::uint64_t packets = 0;
   while ((packets = prepare(all)) == 0) continue;
   EXPECT_EQ(packets, kAlongTheTree);
-  EXPECT_EQ(members_[7]->load(), 100u * (kMembers - 1));
+  EXPECT_EQ(members_[7]->load(), 100u * (kRingMembers - 1));
   while ((packets = prepare(all)) == 0) continue;
   EXPECT_EQ(packets, kToAll);
 }

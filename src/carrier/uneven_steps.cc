@@ -95,14 +95,15 @@ base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
 
 base::Status UnevenSteps::compare(Told& told) {
   if (tree_) return group_.reduce_max(*tree_, told);
-  std::vector<Told> all(group_.members());
-  if (auto gathered =
-          group_.gather(std::as_bytes(std::span(told)), std::as_writable_bytes(std::span(all)));
+  std::vector<std::uint64_t> all(std::size_t{group_.members()} * kStrays);
+  if (auto gathered = group_.gather(std::as_bytes(std::span(told).first(kStrays)),
+                                    std::as_writable_bytes(std::span(all)));
       !gathered) {
     return gathered;
   }
-  for (const Told& one : all) {
-    for (std::size_t i = 0; i < told.size(); ++i) told[i] = std::max(told[i], one[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::uint64_t& word = told[i % kStrays];
+    word = std::max(word, all[i]);
   }
   return {};
 }

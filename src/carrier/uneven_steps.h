@@ -86,7 +86,7 @@ class UnevenSteps {
     kLoad,
     kNews,      // 1: its counts are others than in the agreement before
     kPartners,  // members to which something goes, or from which it comes
-    kStrays,    // 1: the tree leads to members that are no partners any more
+    kStrays,    // 1: the tree leads to members that are no partners any more; told along it alone
     kWords
   };
   using Told = std::array<std::uint64_t, kWords>;

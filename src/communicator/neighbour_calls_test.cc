@@ -11,11 +11,11 @@
 namespace alm::communicator {
 namespace {
 
-constexpr job::CommHandle kComm = job::FakeJob::kWorld;
-constexpr std::uint64_t kBytes = 200;
+constexpr job::CommHandle kRingComm = job::FakeJob::kWorld;
+constexpr std::uint64_t kRingBytes = 200;
 
 // Each rank has the one before it and the one after it as neighbours.
-std::vector<job::Neighbours> ring() {
+std::vector<job::Neighbours> ring_of_ranks() {
   std::vector<job::Neighbours> all(kRanks);
   for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
     const std::uint32_t left = (rank + kRanks - 1) % kRanks;
@@ -28,14 +28,15 @@ std::vector<job::Neighbours> ring() {
 
 // The blocks of one call, which say who sent them to whom.
 struct RingBlocks {
-  explicit RingBlocks(std::uint32_t self) : rank(self), send(2 * kBytes), recv(2 * kBytes) {
+  explicit RingBlocks(std::uint32_t self) : rank(self), send(2 * kRingBytes), recv(2 * kRingBytes) {
     for (std::size_t i = 0; i < send.size(); ++i) {
-      send[i] = mark(rank, neighbour(static_cast<std::uint32_t>(i / kBytes)));
+      send[i] = mark(rank, neighbour(static_cast<std::uint32_t>(i / kRingBytes)));
     }
   }
   bool arrived() const {
     for (std::size_t i = 0; i < recv.size(); ++i) {
-      if (recv[i] != mark(neighbour(static_cast<std::uint32_t>(i / kBytes)), rank)) return false;
+      if (recv[i] != mark(neighbour(static_cast<std::uint32_t>(i / kRingBytes)), rank))
+        return false;
     }
     return true;
   }
@@ -43,12 +44,12 @@ struct RingBlocks {
     out.clear();
     in.clear();
     for (std::size_t slot = 0; slot < 2; ++slot) {
-      out.push_back({send.data() + slot * kBytes, kBytes, 0, 1, 1});
-      in.push_back({recv.data() + slot * kBytes, kBytes, 0, 1, 1});
+      out.push_back({send.data() + slot * kRingBytes, kRingBytes, 0, 1, 1});
+      in.push_back({recv.data() + slot * kRingBytes, kRingBytes, 0, 1, 1});
     }
     courier::NeighbourCall made;
     made.name = name;
-    made.comm = kComm;
+    made.comm = kRingComm;
     made.one_size = true;
     made.send = out;
     made.recv = in;
@@ -69,24 +70,24 @@ struct RingBlocks {
   }
 };
 
-void run(job::FakeJob& job, const std::function<void(FakeRank&)>& configure,
-         const std::function<void(FakeRank&, Communicator&)>& body) {
+void on_ring(job::FakeJob& job, const std::function<void(FakeRank&)>& configure,
+             const std::function<void(FakeRank&, Communicator&)>& body) {
   run_fake_ranks(job, [&](FakeRank& rank) {
     rank.job.options.progress = "thread";
     rank.job.agreement.threads = true;
     configure(rank);
-    auto made = Communicator::create(rank.job, kComm, job.ranks(), rank.rank);
+    auto made = Communicator::create(rank.job, kRingComm, job.ranks(), rank.rank);
     ASSERT_TRUE(made->accelerates()) << made->obstacle();
     body(rank, *made);
-    static_cast<void>(rank.ops.barrier(kComm, base::kSecond));
+    static_cast<void>(rank.ops.barrier(kRingComm, base::kSecond));
     made->close();
   });
 }
 
 TEST(NeighbourCalls, NonblockingOnesNeedNoBlockingOneBeforeThem) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring();
-  run(
+  job.neighbours = ring_of_ranks();
+  on_ring(
       job, [](FakeRank&) {},
       [](FakeRank& rank, Communicator& comm) {
         RingBlocks first(rank.rank), second(rank.rank), third(rank.rank);
@@ -106,7 +107,7 @@ TEST(NeighbourCalls, NonblockingOnesNeedNoBlockingOneBeforeThem) {
 
 TEST(NeighbourCalls, NonblockingOnesGoToTheLibraryWhereBlockingOnesHaveFoundItFaster) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring();
+  job.neighbours = ring_of_ranks();
   const auto decided = [](FakeRank& rank) {
     rank.job.options.trials = true;
     rank.job.shape = {"1", "Fake MPI 1", "00"};
@@ -121,7 +122,7 @@ TEST(NeighbourCalls, NonblockingOnesGoToTheLibraryWhereBlockingOnesHaveFoundItFa
     known.ways = {{"udp sync-shuffle@balanced", "ours", 100, 8, 0}, {"library", "its", 50, 8, 0}};
     rank.job.known = {known};
   };
-  run(job, decided, [](FakeRank& rank, Communicator& comm) {
+  on_ring(job, decided, [](FakeRank& rank, Communicator& comm) {
     RingBlocks blocks(rank.rank);
     job::RequestHandle request = 0;
     const auto call = blocks.call("MPI_Ineighbor_alltoall");
@@ -135,9 +136,9 @@ TEST(NeighbourCalls, NonblockingOnesGoToTheLibraryWhereBlockingOnesHaveFoundItFa
 
 TEST(NeighbourCalls, WhereOneRankIsNotToldItsNeighboursNonblockingOnesPassThrough) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring();
+  job.neighbours = ring_of_ranks();
   job.fail({1, "neighbours", 1});
-  run(
+  on_ring(
       job, [](FakeRank&) {},
       [](FakeRank& rank, Communicator& comm) {
         RingBlocks blocks(rank.rank);

@@ -404,22 +404,22 @@ std::optional<int> Interposer::begin(const Given& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
   job::RequestHandle made{};
-  const auto start = [&](const auto& call, auto with) {
-    return started((session_.get()->*with)(call, made), made, *given.request);
-  };
+  std::optional<int> code;
   try {
     if (given.neighbours) {
       const auto blocks = describe_neighbours(given);
       if (!blocks) return std::nullopt;
-      return start(blocks->call, &session::Session::start_neighbours);
+      code = session_->start_neighbours(blocks->call, made);
+      return started(code, made, *given.request);
     }
     const auto described = describe_call(given);
     if (!described) return std::nullopt;
     if constexpr (std::is_same_v<Given, entry::Arguments>) {
-      return start(*described, &session::Session::start);
+      code = session_->start(*described, made);
     } else {
-      return start(described->call, &session::Session::start_blocks);
+      code = session_->start_blocks(described->call, made);
     }
+    return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
