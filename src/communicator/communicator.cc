@@ -19,6 +19,12 @@ base::Error error_of(const std::exception& thrown) {
   return base::io_error(thrown.what());
 }
 
+int by_library(job::Job& job, const std::function<int()>& native) {
+  const int code = native();
+  job.stats.update([](job::StatsRecord& stats) { ++stats.native; });
+  return code;
+}
+
 }  // namespace
 
 Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
@@ -52,11 +58,7 @@ void Communicator::bring_up(std::string_view refusal) {
   const auto begun = queue_.begin(job_.start_thread);
   if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
   if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) return queue_.end();
-  meet_neighbours();
-}
-
-// Nonblocking calls wait for nobody, so they cannot ask who the neighbours are.
-void Communicator::meet_neighbours() {
+  // Nonblocking calls wait for nobody, so they cannot ask who the neighbours are.
   if (!courier_.has_udp() || !job_.mpi->has_topology(comm_)) return;
   neighbourhood_.emplace();
   const auto learnt = neighbourhood_->learn(*job_.mpi, comm_, members_.ranks, members_.self);
@@ -113,7 +115,8 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
-  const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
+  const int code =
+      way == tuning::kNativeWay ? by_library(job_, call.native) : stage_and_carry(call, way);
   return note_time(call.name, tried, begin, code);
 }
 
@@ -124,12 +127,6 @@ bool Communicator::has_messages() {
     messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
   return courier_.has_messages();
-}
-
-int Communicator::by_library(const std::function<int()>& native) {
-  const int code = native();
-  job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
-  return code;
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the
@@ -189,7 +186,7 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   taken_.note(call.taken, way, tried.trial.decided());
   int code = job::kMpiSuccess;
   if (way == tuning::kNativeWay) {
-    code = by_library(call.native);
+    code = by_library(job_, call.native);
   } else {
     const bool told = courier_.tells_counts();
     code = stage_and_carry(call, way, told ? courier::Counts::kTold : courier::Counts::kUntold);
@@ -225,7 +222,7 @@ std::optional<int> Communicator::alltoall_neighbours(const courier::NeighbourCal
   if (!courier_.has_udp()) {
     if (call.taken != nullptr)
       call.taken->way = job_.tally.way("library: neighbours, not over UDP");
-    return by_library(call.native);
+    return by_library(job_, call.native);
   }
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
@@ -253,7 +250,7 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
   taken_.note(call.taken, way, tried.trial.decided());
   if (call.taken != nullptr) call.taken->bound = neighbour_load_.limit();
   const int code = way == tuning::kNativeWay
-                       ? by_library(call.native)
+                       ? by_library(job_, call.native)
                        : stage_and_carry(blocks, way, courier::Counts::kOfNeighbours, most);
   return note_time(call.name, tried, begin, code);
 }

@@ -95,9 +95,7 @@ class Communicator {
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
-  void meet_neighbours();
   bool has_messages();
-  int by_library(const std::function<int()>& native);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);

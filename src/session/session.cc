@@ -49,6 +49,28 @@ void look_at_processors(job::Job& job) {
                                  job::running_processes(), job.mpi->library()));
 }
 
+void write_stats(job::Job& job, job::MpiOps& mpi) {
+  job::StatsRecord mine = job.stats.record();
+  job::add_tally(mine, job.tally);
+  std::vector<job::StatsRecord> all(job.records.size());
+  if (mpi.allgather(mpi.world(), std::as_bytes(std::span(&mine, 1)),
+                    std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+    job.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
+    return;
+  }
+  const std::string path = job::path_for_rank(job.options.stats, job.rank);
+  const bool own = path != job.options.stats;
+  if (path.empty() || (!own && job.rank != 0)) return;
+  job::StatsRecord sum = mine;
+  if (!own) {
+    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
+  }
+  const auto ranks = static_cast<std::uint32_t>(all.size());
+  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
+    job.log.warning(written.error().message);
+  }
+}
+
 }  // namespace
 
 Session::Session(job::MpiOps& mpi, Surroundings surroundings)
@@ -438,37 +460,15 @@ void Session::finish() {
       });
     }
     if (settled) communicator::check_description(job_, mpi_.world());
-    if (settled && job_.agreement.stats) write_stats();
+    if (settled && job_.agreement.stats) write_stats(job_, mpi_);
     store_decisions();
   } else if (job_.agreement.stats) {
-    write_stats();
+    write_stats(job_, mpi_);
   }
   ends("at MPI_Finalize");
   job_.close_driver();
   accelerating_ = false;
   mpi_.close();
-}
-
-void Session::write_stats() {
-  job::StatsRecord mine = job_.stats.record();
-  job::add_tally(mine, job_.tally);
-  std::vector<job::StatsRecord> all(job_.records.size());
-  if (mpi_.allgather(mpi_.world(), std::as_bytes(std::span(&mine, 1)),
-                     std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
-    job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
-    return;
-  }
-  const std::string path = job::path_for_rank(job_.options.stats, job_.rank);
-  const bool own = path != job_.options.stats;
-  if (path.empty() || (!own && job_.rank != 0)) return;
-  job::StatsRecord sum = mine;
-  if (!own) {
-    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
-  }
-  const auto ranks = static_cast<std::uint32_t>(all.size());
-  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
-    job_.log.warning(written.error().message);
-  }
 }
 
 }  // namespace alm::session

@@ -111,8 +111,6 @@ class Session {
   int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Call, class Start>
   std::optional<int> begin(const Call& call, job::RequestHandle& request, Start start);
-  template <class Start>
-  std::optional<int> begin_once(job::CommHandle comm, Start start);
   // Collective if `comm` is new. Returns an MPI error code; if `found` stays null, the call passes
   // through.
   int find_or_create(job::CommHandle comm, communicator::Communicator*& found);
@@ -120,7 +118,6 @@ class Session {
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
-  void write_stats();
   void begin_tally();
   std::string refusal() const;
   // Notes why the library carries the call.

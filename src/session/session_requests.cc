@@ -1,4 +1,6 @@
 // The part of session.h for nonblocking calls and persistent ones.
+#include <type_traits>
+
 #include "session/session.h"
 
 namespace alm::session {
@@ -20,32 +22,31 @@ std::optional<int> Session::start_blocks(const courier::BlockCall& call,
 std::optional<int> Session::start_neighbours(const courier::NeighbourCall& call,
                                              job::RequestHandle& request) {
   if (!starting()) return std::nullopt;
-  return begin_once(call.comm, [&](communicator::Communicator& found) {
+  return begin(call, request, [&](communicator::Communicator& found) {
     return found.start_neighbours(call, request);
   });
 }
 
 template <class Call, class Start>
 std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
-  if (!call.persistent) return begin_once(call.comm, start);
   reap();
   std::optional<int> code;
-  const job::Doing::InCall in(job_.doing, call.name);
-  communicator::Communicator* parent = nullptr;
-  if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
-  if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-    code = parent->failure().happened() ? std::optional(parent->failure().raise())
-                                        : persistent_.make(call, *parent, request);
+  bool persistent = false;
+  if constexpr (!std::is_same_v<Call, courier::NeighbourCall>) {
+    persistent = call.persistent;
+    if (persistent) {
+      const job::Doing::InCall in(job_.doing, call.name);
+      communicator::Communicator* parent = nullptr;
+      if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
+      if (parent != nullptr && (parent->accelerates() || parent->waits())) {
+        code = parent->failure().happened() ? std::optional(parent->failure().raise())
+                                            : persistent_.make(call, *parent, request);
+      }
+    }
   }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
-}
-
-template <class Start>
-std::optional<int> Session::begin_once(job::CommHandle comm, Start start) {
-  reap();
-  std::optional<int> code;
-  if (void* open = mpi_.state(comm)) code = start(*static_cast<communicator::Communicator*>(open));
+  if (void* open = persistent ? nullptr : mpi_.state(call.comm)) {
+    code = start(*static_cast<communicator::Communicator*>(open));
+  }
   if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
   return code;
 }

@@ -75,7 +75,6 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  int translate(MPI_Group group, std::vector<int>& in_world) const;
 
   int error_code(int error_class, const std::string& text);
   int make_error_code(int error_class, const std::string& text);
