@@ -252,7 +252,7 @@ OPTIONS: tuple[Option, ...] = (
         default="auto",
         valid="auto|off|thread",
         shared=True,
-        help="Who carries out MPI_Ialltoall, MPI_Ialltoallv and MPI_Ialltoallw. `off`: the MPI library. `thread`: a thread of ours per communicator, which needs MPI_THREAD_MULTIPLE and asks for it. `auto`: a thread where the program itself has got MPI_THREAD_MULTIPLE on every rank, else the MPI library. Set `thread` for programs that compute during the exchange and ask for less.",
+        help="Who carries out MPI_Ialltoall, MPI_Ineighbor_alltoall and their v and w forms. `off`: the MPI library. `thread`: a thread of ours per communicator, which needs MPI_THREAD_MULTIPLE and asks for it. `auto`: a thread where the program itself has got MPI_THREAD_MULTIPLE on every rank, else the MPI library. Set `thread` for programs that compute during the exchange and ask for less.",
     ),
     Option(
         key="device_memory",

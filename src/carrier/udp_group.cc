@@ -179,6 +179,57 @@ base::Status UdpGroup::gather(std::span<const std::byte> mine, std::span<std::by
   return run(exchange);
 }
 
+base::Status UdpGroup::reduce_max(const PartnerTree& tree, std::span<std::uint64_t> words) {
+  const auto& children = tree.children();
+  const std::uint64_t bytes = words.size_bytes();
+  // What goes up lies before what goes down; what comes lies by member of the round.
+  std::vector<std::uint64_t> out(2 * words.size()), in(words.size() * tree.rounds().recv.size());
+  const std::span up = std::span(out).first(words.size());
+  const std::span down = std::span(out).last(words.size());
+  std::copy(words.begin(), words.end(), up.begin());
+  std::vector<std::uint64_t> sizes(members_), from(members_), to(members_);
+  std::vector<std::uint8_t> withheld(members_);
+  for (std::size_t i = 0; i < tree.rounds().send.size(); ++i) {
+    const base::PeerId peer = tree.rounds().send[i];
+    const bool is_parent = peer == tree.parent();
+    sizes[peer] = bytes;
+    from[peer] = is_parent ? 0 : bytes;
+    to[peer] = i * bytes;
+    withheld[peer] = !is_parent || !children.empty() ? 1 : 0;
+  }
+  transport::Exchange exchange;
+  exchange.rounds = &tree.rounds();
+  exchange.send = {reinterpret_cast<const std::byte*>(out.data()), 0, 0, from, sizes};
+  exchange.recv = {reinterpret_cast<std::byte*>(in.data()), 0, 0, to, sizes};
+  exchange.withheld = withheld;
+  exchange.reports_arrivals = true;
+  if (auto started = driver_.start(set_, exchange); !started) return started;
+  const auto tell_children = [&](std::span<const std::uint64_t> all) {
+    std::copy(all.begin(), all.end(), down.begin());
+    for (const base::PeerId child : children) driver_.make_ready(set_, child);
+  };
+  for (std::size_t missing = children.size();;) {
+    const auto event = driver_.await(std::span(&set_, 1), hooks_.progress, hooks_.warn);
+    if (!event) return event.error();
+    if (!event.value().arrived) break;
+    const base::PeerId peer = *event.value().arrived;
+    const std::span come = std::span(in).subspan(to[peer] / sizeof(std::uint64_t), words.size());
+    if (peer == tree.parent()) {
+      tell_children(come);
+      continue;
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) up[i] = std::max(up[i], come[i]);
+    if (--missing > 0) continue;
+    if (tree.parent()) {
+      driver_.make_ready(set_, *tree.parent());
+    } else {
+      tell_children(up);
+    }
+  }
+  std::copy(down.begin(), down.end(), words.begin());
+  return {};
+}
+
 std::optional<std::size_t> UdpGroup::choose_combining(std::uint64_t bytes) const {
   // What ranks at different sites send differs: they would not come to the same. Plans that know
   // sites stand behind the others.

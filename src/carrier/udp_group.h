@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "carrier/partner_tree.h"
 #include "execute/execution.h"
 #include "plan/combining.h"
 #include "plan/plan.h"
@@ -70,6 +71,10 @@ class UdpGroup {
 
   // An MPI_Allgather of a few bytes.
   base::Status gather(std::span<const std::byte> mine, std::span<std::byte> all);
+
+  // Makes each word the largest that any member has given, along the tree: each member sends to its
+  // parent when its children have told it, and to them when the parent has. Same tree on all.
+  base::Status reduce_max(const PartnerTree& tree, std::span<std::uint64_t> words);
 
   // The combining plan that the model takes for equal blocks of `bytes`; nothing: the plan for
   // large ones.

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -39,20 +40,16 @@ std::uint64_t sum_without(std::span<const std::uint64_t> bytes, std::uint32_t se
   return sum;
 }
 
-std::uint64_t partners_of(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
-                          std::uint32_t self) {
-  std::uint64_t partners = 0;
-  for (std::size_t i = 0; i < send.size(); ++i) partners += i != self && (send[i] | recv[i]) != 0;
-  return partners;
+std::uint64_t partners_in(std::span<const std::uint64_t> row) {
+  int partners = 0;
+  for (const std::uint64_t word : row) partners += std::popcount(word);
+  return static_cast<std::uint64_t>(partners);
 }
 
 }  // namespace
 
 UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
-    : group_(group),
-      network_(std::move(network)),
-      known_(group.members()),
-      allowance_(matrix_cost()) {
+    : group_(group), network_(std::move(network)), allowance_(matrix_cost()) {
   // The paths of the group's rounds are for equal blocks.
   open_ = group_.plan().rounds();
   if (network_.paths) open_.paths.assign(open_.send.size(), base::Rounds::kAnyPath);
@@ -65,7 +62,7 @@ UnevenSteps::UnevenSteps(UdpGroup& group, Network network)
 
 // Bytes that all counts take on their way to all members.
 std::uint64_t UnevenSteps::matrix_cost() const {
-  const std::uint64_t members = known_.size();
+  const std::uint64_t members = group_.members();
   return members * (members * sizeof(std::uint64_t) + kPacketCost);
 }
 
@@ -85,37 +82,63 @@ std::uint64_t UnevenSteps::calls_between(std::uint64_t load, std::uint32_t witho
 base::Status UnevenSteps::prepare(std::span<const std::uint64_t> send,
                                   std::span<const std::uint64_t> recv,
                                   const WantsSteps& wants_steps) {
-  const Told mine{load_of(send, recv, group_.self()), hash_of(send, recv),
-                  partners_of(send, recv, group_.self())};
+  const std::uint64_t hash = hash_of(send, recv);
   allowance_ = std::min(allowance_ + load_ / kMatrixPart, 2 * matrix_cost());
   if (wait_ > 0) {
     --wait_;
-  } else if (auto agreed = agree(mine, send, wants_steps); !agreed) {
+  } else if (auto agreed = agree(hash, send, recv, wants_steps); !agreed) {
     return agreed;
   }
-  planned_ = has_steps_ && planned_for_ == mine.hash;
+  planned_ = has_steps_ && planned_for_ == hash;
   return {};
 }
 
-base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t> send,
-                                const WantsSteps& wants_steps) {
-  std::vector<Told> all(known_.size());
-  if (auto told =
-          group_.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+base::Status UnevenSteps::compare(Told& told) {
+  if (tree_) return group_.reduce_max(*tree_, told);
+  std::vector<std::uint64_t> all(std::size_t{group_.members()} * kStrays);
+  if (auto gathered = group_.gather(std::as_bytes(std::span(told).first(kStrays)),
+                                    std::as_writable_bytes(std::span(all)));
+      !gathered) {
+    return gathered;
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::uint64_t& word = told[i % kStrays];
+    word = std::max(word, all[i]);
+  }
+  return {};
+}
+
+base::Status UnevenSteps::meet_partners(std::span<const std::uint64_t> row) {
+  std::vector<std::uint64_t> rows(group_.members() * row.size());
+  if (auto told = group_.gather(std::as_bytes(row), std::as_writable_bytes(std::span(rows)));
       !told) {
     return told;
   }
-  load_ = 0;
-  bool news = false;
-  std::uint64_t partners = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    load_ = std::max(load_, all[i].load);
-    partners = std::max(partners, all[i].partners);
-    news = news || all[i].hash != known_[i].hash;
-  }
-  known_ = std::move(all);
+  tree_.emplace(group_.members(), group_.self(), rows);
+  return {};
+}
+
+base::Status UnevenSteps::agree(std::uint64_t hash, std::span<const std::uint64_t> send,
+                                std::span<const std::uint64_t> recv,
+                                const WantsSteps& wants_steps) {
+  const std::uint32_t members = group_.members();
+  const auto row = partner_row(send, recv, group_.self());
+  Told told{};
+  told[kLoad] = load_of(send, recv, group_.self());
+  told[kNews] = hash != told_hash_ ? 1 : 0;
+  told[kPartners] = partners_in(row);
+  told[kStrays] = tree_ && tree_->strays(row) ? 1 : 0;
+  if (auto compared = compare(told); !compared) return compared;
+  told_hash_ = hash;
+  load_ = told[kLoad];
+  const bool news = told[kNews] != 0;
   const bool small = load_ < kPlanBytes;  // then news need not be followed
-  const bool sparse = known_.size() >= kSparseMembers && partners * kSparsePart <= known_.size();
+  const bool sparse = members >= kSparseMembers && told[kPartners] * kSparsePart <= members;
+  if (!sparse) {
+    tree_.reset();
+  } else if (members <= plan::kUnevenRanksMax && (!tree_ || told[kStrays] != 0)) {
+    if (auto met = meet_partners(row); !met) return met;
+  }
   without_news_ = news && !small && !sparse ? 0 : without_news_ + 1;
   wait_ = calls_between(load_, without_news_, latency_bytes_, sparse);
   if (small || sparse) {  // the usual rounds serve few partners better
@@ -124,19 +147,19 @@ base::Status UnevenSteps::agree(const Told& mine, std::span<const std::uint64_t>
     return {};
   }
   if (news) {
-    matrix_due_ = uses_counts() && known_.size() <= plan::kUnevenRanksMax;
+    matrix_due_ = uses_counts() && members <= plan::kUnevenRanksMax;
     least_time_ = 0;
   }
   if (!matrix_due_ || allowance_ < matrix_cost()) return {};
   if (wants_steps && !wants_steps(load_)) return {};
   matrix_due_ = false;
   allowance_ -= matrix_cost();
-  std::vector<std::uint64_t> matrix(known_.size() * known_.size());
+  std::vector<std::uint64_t> matrix(std::size_t{members} * members);
   if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
       !told) {
     return told;
   }
-  planned_for_ = mine.hash;
+  planned_for_ = hash;
   make_steps(matrix);
   return {};
 }

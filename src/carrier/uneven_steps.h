@@ -2,18 +2,21 @@
 // MPI_Alltoallw, and the steps made from them.
 //
 // A rank knows its own counts alone. In a small exchange, an agreement, each rank tells the others
-// how much it has to carry and a hash of its counts. From that all ranks know whether the exchange
-// that follows is worth a plan, and whether any counts have changed; if so, all counts travel in a
-// second small exchange and new steps are made. When the ranks agree follows from earlier
-// agreements, so that all of them do it at the same call: at every call where the exchange is large
-// beside the agreement, ever more rarely where it is small. All counts together grow with the
-// square of the ranks: where they change again and again, they travel only when the exchanges since
-// have paid for it. Where no rank has anything for more than a quarter of the others, an agreement
-// with all of them costs more than it can save: they agree ever more rarely, whatever changes, and
-// take the usual rounds. In between, a rank whose counts have changed sends in the usual rounds.
-// That costs time and nothing else, because each rank chooses its order of sending by itself.
+// how much it has to carry and whether its counts have changed. From that all ranks know whether
+// the exchange that follows is worth a plan, and whether any counts have changed; if so, all counts
+// travel in a second small exchange and new steps are made. When the ranks agree follows from
+// earlier agreements, so that all of them do it at the same call: at every call where the exchange
+// is large beside the agreement, ever more rarely where it is small. All counts together grow with
+// the square of the ranks: where they change again and again, they travel only when the exchanges
+// since have paid for it. Where no rank has anything for more than a quarter of the others, an
+// agreement with all of them costs more than it can save: they agree ever more rarely, whatever
+// changes, and take the usual rounds. All but the first of these agreements go along a tree of
+// partners (partner_tree.h), so that nothing is sent to others. In between, a rank whose counts
+// have changed sends in the usual rounds. That costs time and nothing else, because each rank
+// chooses its order of sending by itself.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,6 +26,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "carrier/partner_tree.h"
 #include "carrier/udp_group.h"
 #include "execute/execution.h"
 #include "topology/cluster.h"
@@ -77,15 +81,21 @@ class UnevenSteps {
                                      std::uint64_t latency_bytes = 0, bool sparse = false);
 
  private:
-  struct Told {
-    std::uint64_t load = 0;
-    std::uint64_t hash = 0;
-    std::uint64_t partners = 0;  // members to which something goes, or from which it comes
+  // What a member tells in an agreement. Of all members, the largest counts.
+  enum Word : std::uint8_t {
+    kLoad,
+    kNews,      // 1: its counts are others than in the agreement before
+    kPartners,  // members to which something goes, or from which it comes
+    kStrays,    // 1: the tree leads to members that are no partners any more; told along it alone
+    kWords
   };
+  using Told = std::array<std::uint64_t, kWords>;
 
   bool uses_counts() const { return network_.cluster != nullptr || network_.paths; }
-  base::Status agree(const Told& mine, std::span<const std::uint64_t> send,
-                     const WantsSteps& wants_steps);
+  base::Status agree(std::uint64_t hash, std::span<const std::uint64_t> send,
+                     std::span<const std::uint64_t> recv, const WantsSteps& wants_steps);
+  base::Status compare(Told& told);
+  base::Status meet_partners(std::span<const std::uint64_t> row);
   std::uint64_t matrix_cost() const;
   void make_steps(std::span<const std::uint64_t> matrix);
   void make_trains(std::span<const std::uint64_t> matrix);
@@ -95,7 +105,8 @@ class UnevenSteps {
   Network network_;
   std::uint64_t latency_bytes_ = 0;
 
-  std::vector<Told> known_;  // [member], of the latest agreement
+  std::uint64_t told_hash_ = 0;      // of this member's counts, in the latest agreement
+  std::optional<PartnerTree> tree_;  // where the latest agreement has found exchanges sparse
   std::uint64_t load_ = 0;
   base::Nanos least_time_ = 0;
   std::uint64_t wait_ = 0;  // calls until the next agreement

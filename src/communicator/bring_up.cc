@@ -93,7 +93,7 @@ base::Status BringUp::join(std::string_view refusal) {
   meeting::set_cause(mine, refusal);
   job::set_host(mine.host, job_.host);
   mine.machine = job_.records[job_.rank].machine;
-  mine.leaf = job::leaf_number(job_.switches);
+  mine.leaf = job::leaf_number(job_.switches.names);
   records_.resize(members_.ranks);
   if (const auto gathered = gather_names(mine); !gathered) return gathered.error();
 

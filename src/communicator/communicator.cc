@@ -19,6 +19,12 @@ base::Error error_of(const std::exception& thrown) {
   return base::io_error(thrown.what());
 }
 
+int by_library(job::Job& job, const std::function<int()>& native) {
+  const int code = native();
+  job.stats.update([](job::StatsRecord& stats) { ++stats.native; });
+  return code;
+}
+
 }  // namespace
 
 Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ranks,
@@ -51,7 +57,12 @@ void Communicator::bring_up(std::string_view refusal) {
   if (!open_ || !job_.has_nonblocking()) return;
   const auto begun = queue_.begin(job_.start_thread);
   if (!begun) job_.log.warning(begun.error().message + "; nonblocking calls pass through");
-  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) queue_.end();
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(begun.ok())) return queue_.end();
+  // Nonblocking calls wait for nobody, so they cannot ask who the neighbours are.
+  if (!courier_.has_udp() || !job_.mpi->has_topology(comm_)) return;
+  neighbourhood_.emplace();
+  const auto learnt = neighbourhood_->learn(*job_.mpi, comm_, members_.ranks, members_.self);
+  if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(learnt.ok())) neighbourhood_.reset();
 }
 
 void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
@@ -104,7 +115,8 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
-  const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
+  const int code =
+      way == tuning::kNativeWay ? by_library(job_, call.native) : stage_and_carry(call, way);
   return note_time(call.name, tried, begin, code);
 }
 
@@ -115,12 +127,6 @@ bool Communicator::has_messages() {
     messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
   return courier_.has_messages();
-}
-
-int Communicator::by_library(const std::function<int()>& native) {
-  const int code = native();
-  job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
-  return code;
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the
@@ -180,7 +186,7 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   taken_.note(call.taken, way, tried.trial.decided());
   int code = job::kMpiSuccess;
   if (way == tuning::kNativeWay) {
-    code = by_library(call.native);
+    code = by_library(job_, call.native);
   } else {
     const bool told = courier_.tells_counts();
     code = stage_and_carry(call, way, told ? courier::Counts::kTold : courier::Counts::kUntold);
@@ -216,7 +222,7 @@ std::optional<int> Communicator::alltoall_neighbours(const courier::NeighbourCal
   if (!courier_.has_udp()) {
     if (call.taken != nullptr)
       call.taken->way = job_.tally.way("library: neighbours, not over UDP");
-    return by_library(call.native);
+    return by_library(job_, call.native);
   }
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
@@ -244,7 +250,7 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
   taken_.note(call.taken, way, tried.trial.decided());
   if (call.taken != nullptr) call.taken->bound = neighbour_load_.limit();
   const int code = way == tuning::kNativeWay
-                       ? by_library(call.native)
+                       ? by_library(job_, call.native)
                        : stage_and_carry(blocks, way, courier::Counts::kOfNeighbours, most);
   return note_time(call.name, tried, begin, code);
 }
@@ -284,23 +290,39 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
   if (!accelerates() || !queue_.begun() || !courier_.has_udp()) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
-  return or_withdraw(call.name, [&] { return queue(call, request); });
+  return or_withdraw(call.name, [&] {
+    return queue(call, call.mean_bytes(), courier::Counts::kUntold, 0, request);
+  });
 }
 
-int Communicator::queue(const courier::BlockCall& call, job::RequestHandle& request) {
+std::optional<int> Communicator::start_neighbours(const courier::NeighbourCall& call,
+                                                  job::RequestHandle& request) {
+  if (!accelerates() || !queue_.begun() || !neighbourhood_) return std::nullopt;
+  if (failure_.happened()) return failure_.raise();
+  courier_.begin_call(call.name);
+  const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
+  const auto load = NeighbourLoad::known(blocks, call.one_size, *neighbourhood_);
+  if (load && trials_.chose_library(Blocks::kOfNeighbours, *load)) return std::nullopt;
+  return or_withdraw(call.name, [&] {
+    return queue(blocks, call.mean_bytes(), courier::Counts::kOfNeighbours,
+                 neighbourhood_->most_bytes(call), request);
+  });
+}
+
+int Communicator::queue(const courier::BlockCall& call, std::uint64_t mean_bytes,
+                        courier::Counts counts, std::uint64_t most, job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedBlocks>(*job_.mpi, call);
   const auto ready =
       courier::packed(queued->staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
-  const auto carried = [this, queued, begin, bytes = call.mean_bytes()] {
+  const auto carried = [this, queued, mean_bytes, counts, most, begin] {
     report_.announce_blocks(queued->call.name);
     courier_.uses(queued);
-    job::Outcome outcome =
-        carry(queued->call, queued->staging, ways_.blocks_way(), courier::Counts::kUntold);
+    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), counts, most);
     courier_.uses(nullptr);
-    taken_.note_end(queued->call.name, ways_.blocks_way(), bytes, begin);
+    taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes, begin);
     return outcome;
   };
   return enqueue(call.name, carried, request);

@@ -64,6 +64,8 @@ class Communicator {
   // until then, datatypes need not.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+  std::optional<int> start_neighbours(const courier::NeighbourCall& call,
+                                      job::RequestHandle& request);
   // Waits for what has been started.
   void settle() { queue_.settle(); }
   bool idle() const { return queue_.idle(); }
@@ -94,14 +96,14 @@ class Communicator {
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
   bool has_messages();
-  int by_library(const std::function<int()>& native);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
   int stage_and_carry(const courier::BlockCall& call, tuning::Way way, courier::Counts counts,
                       std::uint64_t most = 0);
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
-  int queue(const courier::BlockCall& call, job::RequestHandle& request);
+  int queue(const courier::BlockCall& call, std::uint64_t mean_bytes, courier::Counts counts,
+            std::uint64_t most, job::RequestHandle& request);
   template <class Carry>
   int enqueue(const char* function, Carry carry, job::RequestHandle& request);
   // Called in the thread that carries the exchange out.
@@ -129,7 +131,8 @@ class Communicator {
   Report report_;
   Trials trials_;
   BlockLoad load_;
-  std::optional<Neighbourhood> neighbourhood_;  // from the first call among neighbours on
+  // From the first call among neighbours on; where such calls may be nonblocking, from the start.
+  std::optional<Neighbourhood> neighbourhood_;
   NeighbourLoad neighbour_load_;
   TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();

@@ -19,6 +19,11 @@ base::Nanos least_time(const job::Job& job, const meeting::Members& members,
                                                       topology::Packing::kShared));
 }
 
+// Where edges reach every rank, each has one at least: it sends or receives.
+std::uint64_t block_of(const courier::BlockCall& call) {
+  return call.recv.empty() ? call.send.front().bytes() : call.recv.front().bytes();
+}
+
 std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> buffers,
                                     std::span<const std::uint32_t> of, std::uint32_t ranks) {
   std::vector<std::uint64_t> sizes(ranks);
@@ -28,14 +33,19 @@ std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> buffers,
 
 }  // namespace
 
+std::optional<std::uint64_t> NeighbourLoad::known(const courier::BlockCall& call, bool one_size,
+                                                  const Neighbourhood& neighbourhood) {
+  if (!one_size || !neighbourhood.connected()) return std::nullopt;
+  return std::max<std::uint64_t>(neighbourhood.fullest() * block_of(call), 1);
+}
+
 base::Status NeighbourLoad::learn(job::Job& job, const courier::BlockCall& call, bool one_size,
                                   const meeting::Members& members,
                                   const Neighbourhood& neighbourhood) {
-  if (!one_size || !neighbourhood.connected()) return agree(job, call, members);
-  // Every rank has an edge at least: it sends or receives.
-  const std::uint64_t block =
-      call.recv.empty() ? call.send.front().bytes() : call.recv.front().bytes();
-  bytes_ = std::max<std::uint64_t>(neighbourhood.fullest() * block, 1);
+  const auto load = known(call, one_size, neighbourhood);
+  if (!load) return agree(job, call, members);
+  const std::uint64_t block = block_of(call);
+  bytes_ = *load;
   if (block == limit_for_) return {};
   limit_ = least_time(job, members, neighbourhood, block);
   limit_for_ = block;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/result.h"
 #include "communicator/agreed_load.h"
@@ -20,6 +21,10 @@ class NeighbourLoad {
   // Collective, before every exchange on trial. `one_size`: all blocks of this rank are alike.
   base::Status learn(job::Job& job, const courier::BlockCall& call, bool one_size,
                      const meeting::Members& members, const Neighbourhood& neighbourhood);
+
+  // The load of such a call, where all ranks know it without an agreement.
+  static std::optional<std::uint64_t> known(const courier::BlockCall& call, bool one_size,
+                                            const Neighbourhood& neighbourhood);
 
   std::uint64_t bytes() const { return bytes_; }
   // The least time the links of the cluster file allow; 0: not known.

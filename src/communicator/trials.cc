@@ -90,6 +90,13 @@ bool Trials::takes_ours(std::uint64_t load) const {
   return found == tried_blocks_.end() || found->second.way() != tuning::kNativeWay;
 }
 
+bool Trials::chose_library(Blocks blocks, std::uint64_t load) const {
+  const auto found = tried_blocks_.find({blocks, tuning::SizeClass(load)});
+  if (found == tried_blocks_.end() || !found->second.trial.has_decided()) return false;
+  const Tried& tried = found->second;
+  return tried.ways[tried.trial.chosen()] == tuning::kNativeWay;
+}
+
 // The least time the links of the cluster file allow; 0: not known.
 base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) const {
   if (members_.hosts.empty()) return 0;

@@ -38,6 +38,8 @@ class Trials {
   Tried& of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit);
   // Whether the next exchange of blocks with this load is carried out by us, not by the library.
   bool takes_ours(std::uint64_t load) const;
+  // Whether blocking calls with this load have found the library's own way the fastest.
+  bool chose_library(Blocks blocks, std::uint64_t load) const;
 
   // The call has taken tried.way(), and `time` on this rank. Collective at some calls, the same on
   // all ranks. An error: this rank alone does not know what the others have agreed on.

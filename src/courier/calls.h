@@ -46,16 +46,24 @@ struct BlockCall {
   }
 };
 
-// Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall and its v and w forms.
+// Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall, its v and w forms and
+// their nonblocking forms.
 // Buffers lie [slot] (job::Neighbours).
 struct NeighbourCall {
   const char* name = "";  // of the MPI function
   job::CommHandle comm = 0;
-  bool one_size = false;  // MPI_Neighbor_alltoall: all blocks of a rank
+  bool one_size = false;  // neither v nor w: all blocks of a rank
   std::span<const job::TypedBuffer> send;
   std::span<const job::TypedBuffer> recv;
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
+
+  // Of what comes.
+  std::uint64_t mean_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const job::TypedBuffer& block : recv) bytes += block.bytes();
+    return recv.empty() ? 0 : bytes / recv.size();
+  }
 };
 
 }  // namespace alm::courier

@@ -413,6 +413,7 @@ class FakeMpiOps final : public MpiOps {
     std::memcpy(buffer.base, in, buffer.bytes() * ranks);
     return kMpiSuccess;
   }
+  bool has_topology(CommHandle) override { return !job_.neighbours.empty(); }
   int neighbours(CommHandle, Neighbours& found) override {
     if (job_.fails(rank_, "neighbours")) return kFakeError;
     found = job_.neighbours.at(rank_);

@@ -17,6 +17,7 @@
 #include "job/ops.h"
 #include "job/processors.h"
 #include "job/random_key.h"
+#include "job/slurm_leaf.h"
 #include "job/start_thread.h"
 #include "job/stats.h"
 #include "model/profile.h"
@@ -44,7 +45,7 @@ struct Job {
   Log log;
   std::optional<topology::Cluster> cluster;
   std::string host;
-  std::string switches;    // above this host, by Slurm (slurm_leaf.h); empty: not known
+  HostSwitches switches;   // above this host, by Slurm
   std::uint32_t rank = 0;  // in MPI_COMM_WORLD
   Agreement agreement;
   std::vector<JobRecord> records;  // [rank in MPI_COMM_WORLD]

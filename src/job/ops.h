@@ -103,6 +103,7 @@ class MpiOps : public Bootstrap {
   // may have freed other communicators by now, and the library takes a freed one for an error.
   virtual std::vector<std::uint32_t> lost_ranks() { return {}; }
 
+  virtual bool has_topology(CommHandle) { return false; }
   // Collective. Precondition: `comm` has a topology.
   [[nodiscard]] virtual int neighbours(CommHandle comm, Neighbours& found) = 0;
 

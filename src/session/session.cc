@@ -49,6 +49,28 @@ void look_at_processors(job::Job& job) {
                                  job::running_processes(), job.mpi->library()));
 }
 
+void write_stats(job::Job& job, job::MpiOps& mpi) {
+  job::StatsRecord mine = job.stats.record();
+  job::add_tally(mine, job.tally);
+  std::vector<job::StatsRecord> all(job.records.size());
+  if (mpi.allgather(mpi.world(), std::as_bytes(std::span(&mine, 1)),
+                    std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+    job.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
+    return;
+  }
+  const std::string path = job::path_for_rank(job.options.stats, job.rank);
+  const bool own = path != job.options.stats;
+  if (path.empty() || (!own && job.rank != 0)) return;
+  job::StatsRecord sum = mine;
+  if (!own) {
+    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
+  }
+  const auto ranks = static_cast<std::uint32_t>(all.size());
+  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
+    job.log.warning(written.error().message);
+  }
+}
+
 }  // namespace
 
 Session::Session(job::MpiOps& mpi, Surroundings surroundings)
@@ -186,21 +208,6 @@ void Session::refuse(tally::Taken* taken) {
   passes(taken, refusal());
 }
 
-void Session::note_passed(tally::Function function, std::uint64_t bytes) {
-  tally::Taken taken;
-  const bool persistent = tally::is_persistent(function);
-  if (!accelerating_) {
-    passes(&taken, refusal());
-  } else if (!starting()) {
-    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
-                              : "library: nonblocking, see ALLEMANDE_PROGRESS");
-  } else {
-    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
-                              : "library: nonblocking, not brought up or faster");
-  }
-  job_.tally.note(function, bytes, taken, -1);
-}
-
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const job::Doing::InCall in(job_.doing, call.name);
@@ -288,39 +295,6 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
   }
   communicator.come(fullest);
   return job::kMpiSuccess;
-}
-
-std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
-  if (!starting() || call.bytes() == 0) return std::nullopt;
-  return begin(call, request,
-               [&](communicator::Communicator& found) { return found.start(call, request); });
-}
-
-std::optional<int> Session::start_blocks(const courier::BlockCall& call,
-                                         job::RequestHandle& request) {
-  if (!starting()) return std::nullopt;
-  return begin(call, request, [&](communicator::Communicator& found) {
-    return found.start_blocks(call, request);
-  });
-}
-
-template <class Call, class Start>
-std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
-  reap();
-  std::optional<int> code;
-  if (call.persistent) {
-    const job::Doing::InCall in(job_.doing, call.name);
-    communicator::Communicator* parent = nullptr;
-    if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
-    if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-      code = parent->failure().happened() ? std::optional(parent->failure().raise())
-                                          : persistent_.make(call, *parent, request);
-    }
-  } else if (void* open = mpi_.state(call.comm)) {
-    code = start(*static_cast<communicator::Communicator*>(open));
-  }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
 }
 
 // Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
@@ -486,37 +460,15 @@ void Session::finish() {
       });
     }
     if (settled) communicator::check_description(job_, mpi_.world());
-    if (settled && job_.agreement.stats) write_stats();
+    if (settled && job_.agreement.stats) write_stats(job_, mpi_);
     store_decisions();
   } else if (job_.agreement.stats) {
-    write_stats();
+    write_stats(job_, mpi_);
   }
   ends("at MPI_Finalize");
   job_.close_driver();
   accelerating_ = false;
   mpi_.close();
-}
-
-void Session::write_stats() {
-  job::StatsRecord mine = job_.stats.record();
-  job::add_tally(mine, job_.tally);
-  std::vector<job::StatsRecord> all(job_.records.size());
-  if (mpi_.allgather(mpi_.world(), std::as_bytes(std::span(&mine, 1)),
-                     std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
-    job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
-    return;
-  }
-  const std::string path = job::path_for_rank(job_.options.stats, job_.rank);
-  const bool own = path != job_.options.stats;
-  if (path.empty() || (!own && job_.rank != 0)) return;
-  job::StatsRecord sum = mine;
-  if (!own) {
-    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
-  }
-  const auto ranks = static_cast<std::uint32_t>(all.size());
-  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
-    job_.log.warning(written.error().message);
-  }
 }
 
 }  // namespace alm::session

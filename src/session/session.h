@@ -48,6 +48,8 @@ class Session {
   // again.
   std::optional<int> start(const courier::AlltoallCall& call, job::RequestHandle& request);
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
+  std::optional<int> start_neighbours(const courier::NeighbourCall& call,
+                                      job::RequestHandle& request);
 
   // Collective over MPI_COMM_WORLD, right before MPI_Finalize. Later calls pass through.
   void finish();
@@ -116,7 +118,6 @@ class Session {
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
-  void write_stats();
   void begin_tally();
   std::string refusal() const;
   // Notes why the library carries the call.

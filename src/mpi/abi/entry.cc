@@ -76,7 +76,9 @@ int refuse_missing(const messages::MpiApi& api, Word comm) {
 int natively(Interposer& self, const Arguments& given) {
   const auto& api = self.library().api();
   Native native = given.request ? ALM_NATIVE(Ialltoall) : ALM_NATIVE(Alltoall);
-  if (given.neighbours) native = ALM_NATIVE(Neighbor_alltoall);
+  if (given.neighbours) {
+    native = given.request ? ALM_NATIVE(Ineighbor_alltoall) : ALM_NATIVE(Neighbor_alltoall);
+  }
   if (given.info) native = ALM_NATIVE_BOTH(Alltoall_init);
   if (native.narrow == nullptr) return refuse_missing(api, given.comm);
   if (given.wide && native.wide != nullptr) return call<std::int64_t>(native.wide, given);
@@ -91,7 +93,10 @@ int natively(Interposer& self, const BlockArguments& given) {
   Native native = given.request ? ALM_NATIVE(Ialltoallv) : ALM_NATIVE(Alltoallv);
   if (given.typed) native = given.request ? ALM_NATIVE(Ialltoallw) : ALM_NATIVE(Alltoallw);
   if (given.neighbours) {
-    native = given.typed ? ALM_NATIVE(Neighbor_alltoallw) : ALM_NATIVE(Neighbor_alltoallv);
+    native = given.request ? ALM_NATIVE(Ineighbor_alltoallv) : ALM_NATIVE(Neighbor_alltoallv);
+    if (given.typed) {
+      native = given.request ? ALM_NATIVE(Ineighbor_alltoallw) : ALM_NATIVE(Neighbor_alltoallw);
+    }
   }
   if (given.info) {
     native = given.typed ? ALM_NATIVE_BOTH(Alltoallw_init) : ALM_NATIVE_BOTH(Alltoallv_init);

@@ -48,7 +48,7 @@ struct Arguments {
   bool wide;  // the _c form
   // Where the nonblocking forms put their request: a handle of the library's ABI.
   std::optional<void*> request = {};
-  bool neighbours = false;        // MPI_Neighbor_alltoall
+  bool neighbours = false;        // MPI_Neighbor_alltoall, MPI_Ineighbor_alltoall
   std::optional<Word> info = {};  // MPI_Alltoall_init, which has a request, too
 };
 

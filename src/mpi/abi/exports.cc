@@ -161,13 +161,20 @@ ALM_EXPORT_PLAIN(Cancel, cancel, (void* request), (request))
 #define ALM_BLOCKS_AT(integer, place)                                                              \
   const void *send, const integer *send_counts, const place *send_at, Word send_types, void *recv, \
       const integer *recv_counts, const place *recv_at, Word recv_types, Word comm
-#define ALM_EXPORT_NEIGHBOUR_FORMS(integer, c)                                                \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),    \
-                  ALM_ARGUMENTS(integer, std::nullopt, true))                                 \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS), \
-                  ALM_BLOCK_ARGUMENTS(false, std::nullopt, true))                             \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallw##c, give, (ALM_BLOCKS_AT(integer, std::int64_t)),    \
-                  (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))
+#define ALM_EXPORT_NEIGHBOUR_FORMS(integer, c)                                                  \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),      \
+                  ALM_ARGUMENTS(integer, std::nullopt, true))                                   \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
+                  ALM_BLOCK_ARGUMENTS(false, std::nullopt, true))                               \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallw##c, give, (ALM_BLOCKS_AT(integer, std::int64_t)),      \
+                  (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))            \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoall##c, give_start, (ALM_ALIKE(integer), void* request),   \
+                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request, true))            \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallv##c, give_start, (ALM_BLOCKS(integer), void* request), \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request, true))       \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallw##c, give_start,                                       \
+                  (ALM_BLOCKS_AT(integer, std::int64_t), void* request),                        \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request, true))
 
 ALM_EXPORT_FORMS(int, )
 #if ALM_MPI_PERSISTENT_EXTENSION

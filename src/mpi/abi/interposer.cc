@@ -53,12 +53,15 @@ bool first_of_job() {
 }
 
 const char* name_of(const entry::Arguments& given) {
-  if (given.neighbours) return "MPI_Neighbor_alltoall";
+  if (given.neighbours) return given.request ? "MPI_Ineighbor_alltoall" : "MPI_Neighbor_alltoall";
   if (given.info) return "MPI_Alltoall_init";
   return given.request ? "MPI_Ialltoall" : "MPI_Alltoall";
 }
 
 const char* name_of(const entry::BlockArguments& given) {
+  if (given.neighbours && given.request) {
+    return given.typed ? "MPI_Ineighbor_alltoallw" : "MPI_Ineighbor_alltoallv";
+  }
   if (given.neighbours) return given.typed ? "MPI_Neighbor_alltoallw" : "MPI_Neighbor_alltoallv";
   if (given.info) return given.typed ? "MPI_Alltoallw_init" : "MPI_Alltoallv_init";
   if (given.request) return given.typed ? "MPI_Ialltoallw" : "MPI_Ialltoallv";
@@ -263,6 +266,8 @@ template <class Given>
 Interposer::NeighbourBlocks Interposer::name(const Given& given, NeighbourBlocks blocks) {
   blocks.call.name = name_of(given);
   blocks.call.comm = to_opaque(from_opaque<MPI_Comm>(given.comm));
+  blocks.call.send = blocks.send;
+  blocks.call.recv = blocks.recv;
   return blocks;
 }
 
@@ -380,8 +385,6 @@ std::optional<int> Interposer::accelerate(const Given& given, const std::functio
     if (given.neighbours) {
       auto blocks = describe_neighbours(given);
       if (!blocks) return std::nullopt;
-      blocks->call.send = blocks->send;
-      blocks->call.recv = blocks->recv;
       return carry(blocks->call, &session::Session::alltoall_neighbours);
     }
     auto described = describe_call(given);
@@ -396,32 +399,36 @@ std::optional<int> Interposer::accelerate(const Given& given, const std::functio
   }
 }
 
-std::optional<int> Interposer::ialltoall(const entry::Arguments& given) {
+template <class Given>
+std::optional<int> Interposer::begin(const Given& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
-  const auto call = describe_call(given);
-  if (!call) return std::nullopt;
+  job::RequestHandle made{};
+  std::optional<int> code;
   try {
-    job::RequestHandle made{};
-    const auto code = session_->start(*call, made);
-    return started(code, made, *given.request);
-  } catch (const std::exception& failure) {
-    return raise(call->comm, call->name, failure);
-  }
-}
-
-std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
-  if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
-  const Inside guard;
-  try {
-    const auto blocks = describe_call(given);
-    if (!blocks) return std::nullopt;
-    job::RequestHandle made{};
-    const auto code = session_->start_blocks(blocks->call, made);
+    if (given.neighbours) {
+      const auto blocks = describe_neighbours(given);
+      if (!blocks) return std::nullopt;
+      code = session_->start_neighbours(blocks->call, made);
+      return started(code, made, *given.request);
+    }
+    const auto described = describe_call(given);
+    if (!described) return std::nullopt;
+    if constexpr (std::is_same_v<Given, entry::Arguments>) {
+      code = session_->start(*described, made);
+    } else {
+      code = session_->start_blocks(described->call, made);
+    }
     return started(code, made, *given.request);
   } catch (const std::exception& failure) {
     return raise(to_opaque(from_opaque<MPI_Comm>(given.comm)), name_of(given), failure);
   }
+}
+
+std::optional<int> Interposer::ialltoall(const entry::Arguments& given) { return begin(given); }
+
+std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
+  return begin(given);
 }
 
 }  // namespace alm::mpi

@@ -90,6 +90,9 @@ class Interposer {
   template <class Given>
   std::optional<int> accelerate(const Given& given, const std::function<int()>& native,
                                 tally::Taken* taken);
+  // Starts what will be carried out here. Nothing: pass the call through.
+  template <class Given>
+  std::optional<int> begin(const Given& given);
   // To each rank; on average, where blocks have sizes of their own. Precondition: the arguments are
   // valid.
   std::uint64_t bytes_of(const entry::Arguments& given) const;

@@ -165,6 +165,9 @@ void Library::resolve(void* handle) {
   look_up(handle, "PMPI_Neighbor_alltoall_c", api_.Neighbor_alltoall_c);
   look_up(handle, "PMPI_Neighbor_alltoallv_c", api_.Neighbor_alltoallv_c);
   look_up(handle, "PMPI_Neighbor_alltoallw_c", api_.Neighbor_alltoallw_c);
+  look_up(handle, "PMPI_Ineighbor_alltoall_c", api_.Ineighbor_alltoall_c);
+  look_up(handle, "PMPI_Ineighbor_alltoallv_c", api_.Ineighbor_alltoallv_c);
+  look_up(handle, "PMPI_Ineighbor_alltoallw_c", api_.Ineighbor_alltoallw_c);
   look_up(handle, "PMPI_Type_get_envelope_c", api_.Type_get_envelope_c);
   look_up(handle, "PMPI_Type_get_contents_c", api_.Type_get_contents_c);
   api_.comm_world = MPI_COMM_WORLD;

@@ -67,6 +67,22 @@ int class_of(base::ErrorCode code, bool has_ulfm) {
   return code == base::ErrorCode::kPeerLost && has_ulfm ? kProcFailed : MPI_ERR_OTHER;
 }
 
+// The ranks of `group`, which is freed, in MPI_COMM_WORLD.
+int translate(const messages::MpiApi& api, MPI_Group group, std::vector<int>& in_world) {
+  int count = 0;
+  MPI_Group world_group{};
+  api.Group_size(group, &count);
+  api.Comm_group(api.comm_world, &world_group);
+  std::vector<int> here(static_cast<std::size_t>(count));
+  in_world.resize(here.size());
+  std::iota(here.begin(), here.end(), 0);
+  const int code =
+      api.Group_translate_ranks(group, count, here.data(), world_group, in_world.data());
+  api.Group_free(&group);
+  api.Group_free(&world_group);
+  return code;
+}
+
 }  // namespace
 
 AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
@@ -116,24 +132,8 @@ int AbiOps::is_within_world(job::CommHandle comm, bool& within) const {
   MPI_Group group{};
   if (const int code = api_.Comm_group(comm_of(comm), &group); code != MPI_SUCCESS) return code;
   std::vector<int> ranks;
-  const int code = translate(group, ranks);
+  const int code = translate(api_, group, ranks);
   within = std::find(ranks.begin(), ranks.end(), MPI_UNDEFINED) == ranks.end();
-  return code;
-}
-
-// The ranks of `group`, which is freed, in MPI_COMM_WORLD.
-int AbiOps::translate(MPI_Group group, std::vector<int>& in_world) const {
-  int count = 0;
-  MPI_Group world_group{};
-  api_.Group_size(group, &count);
-  api_.Comm_group(api_.comm_world, &world_group);
-  std::vector<int> here(static_cast<std::size_t>(count));
-  in_world.resize(here.size());
-  std::iota(here.begin(), here.end(), 0);
-  const int code =
-      api_.Group_translate_ranks(group, count, here.data(), world_group, in_world.data());
-  api_.Group_free(&group);
-  api_.Group_free(&world_group);
   return code;
 }
 
@@ -227,7 +227,7 @@ std::vector<std::uint32_t> AbiOps::ranks_in_world(job::CommHandle comm) {
   MPI_Group group{};
   std::vector<int> ranks;
   if (!tells_of_deaths(api_) || api_.Comm_group(comm_of(comm), &group) != MPI_SUCCESS) return {};
-  if (translate(group, ranks) != MPI_SUCCESS) return {};
+  if (translate(api_, group, ranks) != MPI_SUCCESS) return {};
   return {ranks.begin(), ranks.end()};
 }
 
@@ -237,7 +237,7 @@ std::vector<std::uint32_t> AbiOps::lost_ranks() {
   std::vector<int> ranks;
   if (!lock || !tells_of_deaths(api_)) return {};
   if (api_.Comm_get_failed(api_.comm_world, &failed) != MPI_SUCCESS) return {};
-  if (translate(failed, ranks) != MPI_SUCCESS) return {};
+  if (translate(api_, failed, ranks) != MPI_SUCCESS) return {};
   return {ranks.begin(), ranks.end()};
 }
 
@@ -257,6 +257,10 @@ bool AbiOps::is_revoked(job::CommHandle comm) {
   int revoked = 0;
   return api_.Comm_is_revoked != nullptr &&
          api_.Comm_is_revoked(comm_of(comm), &revoked) == MPI_SUCCESS && revoked != 0;
+}
+
+bool AbiOps::has_topology(job::CommHandle comm) {
+  return degrees_of(api_, comm_of(comm)).has_value();
 }
 
 int AbiOps::neighbours(job::CommHandle comm, job::Neighbours& found) {

@@ -49,6 +49,7 @@ class AbiOps final : public job::MpiOps {
   int pack(const job::TypedBuffer& buffer, std::uint32_t ranks, std::byte* out) override;
   int unpack(const std::byte* in, std::uint32_t ranks, const job::TypedBuffer& buffer) override;
   bool is_revoked(job::CommHandle comm) override;
+  bool has_topology(job::CommHandle comm) override;
   int neighbours(job::CommHandle comm, job::Neighbours& found) override;
   bool hold_type(job::TypedBuffer& buffer) override;
   void release_type(job::TypeHandle type) override;
@@ -74,7 +75,6 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  int translate(MPI_Group group, std::vector<int>& in_world) const;
 
   int error_code(int error_class, const std::string& text);
   int make_error_code(int error_class, const std::string& text);

@@ -1,6 +1,8 @@
-// Correctness of MPI_Neighbor_alltoall and its v and w forms. Every rank prints nothing; rank 0
-// prints a digest of all that came, which is the same with every library, allemande or none.
-// Usage: neighbours TOPOLOGY SEED CALLS BYTES
+// Correctness of MPI_Neighbor_alltoall, its v and w forms, and their nonblocking forms. Every rank
+// prints nothing; rank 0 prints a digest of all that came, which is the same with every library,
+// allemande or none, and for blocking and nonblocking calls.
+// Usage: neighbours TOPOLOGY SEED CALLS BYTES [blocking|nonblocking|wide]
+// The last two ask for MPI_THREAD_MULTIPLE; every fourth call is blocking, the first one, too.
 #include "check.h"
 
 // Open MPI's MPI_UNWEIGHTED is the address 2, which compilers take for an array.
@@ -92,73 +94,131 @@ static void degrees(MPI_Comm comm, int* in, int* out) {
   }
 }
 
-// All forms, one after the other: blocks of `bytes`, of sizes that differ from block to block, and
-// of elements that lie apart.
-static void exchange(MPI_Comm comm, int in, int out, long bytes, unsigned call) {
+enum { kForms = 3, kBlocking = 0, kNonblocking, kWide };
+
+typedef struct {
+  int blocks;
+  unsigned char* bytes[kForms];  // [form]
+  int *counts, *at;
+  MPI_Aint* far;
+  MPI_Count* many;
+  MPI_Datatype* types;
+} Side;
+
+// The same count at both ends of an edge.
+static Side lay(int blocks, long bytes, int some, const MPI_Datatype* types) {
   const long room = 2 * bytes + 16;
-  unsigned char* send = (unsigned char*)allocate(out * room);
-  unsigned char* recv = (unsigned char*)allocate(in * room);
-  int *counts[2], *at[2];
-  MPI_Aint* far[2];
-  MPI_Datatype* types[2];
+  Side side = {blocks, {NULL}, NULL, NULL, NULL, NULL, NULL};
+  for (int form = 0; form < kForms; ++form) {
+    side.bytes[form] = (unsigned char*)allocate(blocks * room);
+  }
+  side.counts = (int*)allocate((long)sizeof(int) * blocks);
+  side.at = (int*)allocate((long)sizeof(int) * blocks);
+  side.far = (MPI_Aint*)allocate((long)sizeof(MPI_Aint) * blocks);
+  side.many = (MPI_Count*)allocate((long)sizeof(MPI_Count) * blocks);
+  side.types = (MPI_Datatype*)allocate((long)sizeof(MPI_Datatype) * blocks);
+  for (int i = 0; i < blocks; ++i) {
+    side.counts[i] = some;
+    side.many[i] = some;
+    side.at[i] = (int)(room * (blocks - 1 - i));
+    side.far[i] = side.at[i];
+    side.types[i] = types[i % 2];
+  }
+  return side;
+}
+
+static void let_go(Side* side) {
+  for (int form = 0; form < kForms; ++form) free(side->bytes[form]);
+  free(side->counts);
+  free(side->at);
+  free(side->far);
+  free(side->many);
+  free(side->types);
+}
+
+static int begin(int form, int how, const Side* out, const Side* in, int bytes, MPI_Comm comm,
+                 MPI_Request* request) {
+  const void* send = out->bytes[form];
+  void* recv = in->bytes[form];
+  const MPI_Datatype byte = MPI_BYTE;
+#if MPI_VERSION >= 4
+  if (how == kWide) {
+    switch (form) {
+      case 0:
+        return MPI_Ineighbor_alltoall_c(send, bytes, byte, recv, bytes, byte, comm, request);
+      case 1:
+        return MPI_Ineighbor_alltoallv_c(send, out->many, out->far, byte, recv, in->many, in->far,
+                                         byte, comm, request);
+      default:
+        return MPI_Ineighbor_alltoallw_c(send, out->many, out->far, out->types, recv, in->many,
+                                         in->far, in->types, comm, request);
+    }
+  }
+#endif
+  switch (form + (how == kBlocking ? 0 : kForms)) {
+    case 0:
+      return MPI_Neighbor_alltoall(send, bytes, byte, recv, bytes, byte, comm);
+    case 1:
+      return MPI_Neighbor_alltoallv(send, out->counts, out->at, byte, recv, in->counts, in->at,
+                                    byte, comm);
+    case 2:
+      return MPI_Neighbor_alltoallw(send, out->counts, out->far, out->types, recv, in->counts,
+                                    in->far, in->types, comm);
+    case 3:
+      return MPI_Ineighbor_alltoall(send, bytes, byte, recv, bytes, byte, comm, request);
+    case 4:
+      return MPI_Ineighbor_alltoallv(send, out->counts, out->at, byte, recv, in->counts, in->at,
+                                     byte, comm, request);
+    default:
+      return MPI_Ineighbor_alltoallw(send, out->counts, out->far, out->types, recv, in->counts,
+                                     in->far, in->types, comm, request);
+  }
+}
+
+// All forms: blocks of `bytes`, of sizes that differ from call to call, and of elements that lie
+// apart. Nonblocking ones are under way at once, and their type is freed meanwhile.
+static void exchange(MPI_Comm comm, int ins, int outs, long bytes, unsigned call, int how) {
+  const long room = 2 * bytes + 16;
+  const int some = (int)(bytes > 2 ? bytes - (long)(call % 3) : bytes);
   MPI_Datatype apart;
   MPI_Type_create_resized(MPI_BYTE, 0, 2, &apart);
   MPI_Type_commit(&apart);
-  // The same count at both ends of an edge: it depends on the call alone, except for every third
-  // block of nothing, which both ends know where edges are few.
-  const int some = (int)(bytes > 2 ? bytes - (long)(call % 3) : bytes);
-  for (int side = 0; side < 2; ++side) {
-    const int blocks = side == 0 ? out : in;
-    counts[side] = (int*)allocate((long)sizeof(int) * blocks);
-    at[side] = (int*)allocate((long)sizeof(int) * blocks);
-    far[side] = (MPI_Aint*)allocate((long)sizeof(MPI_Aint) * blocks);
-    types[side] = (MPI_Datatype*)allocate((long)sizeof(MPI_Datatype) * blocks);
-    for (int i = 0; i < blocks; ++i) {
-      counts[side][i] = some;
-      at[side][i] = (int)(room * (blocks - 1 - i));
-      far[side][i] = at[side][i];
-      types[side][i] = (i + side) % 2 ? apart : MPI_BYTE;
-    }
-  }
-  for (int form = 0; form < 3; ++form) {
-    for (long i = 0; i < out * room; ++i) send[i] = pattern(rank, form, i, call);
-    memset(recv, 0xa5, (size_t)(in * room));
-    int code = MPI_SUCCESS;
-    if (form == 0) {
-      code = MPI_Neighbor_alltoall(send, (int)bytes, MPI_BYTE, recv, (int)bytes, MPI_BYTE, comm);
-    } else if (form == 1) {
-      code = MPI_Neighbor_alltoallv(send, counts[0], at[0], MPI_BYTE, recv, counts[1], at[1],
-                                    MPI_BYTE, comm);
-    } else {
-      code = MPI_Neighbor_alltoallw(send, counts[0], far[0], types[0], recv, counts[1], far[1],
-                                    types[1], comm);
-    }
-    expect(code == MPI_SUCCESS, "error code");
-    digest_bytes(recv, in * room);
+  Side out = lay(outs, bytes, some, (MPI_Datatype[]){MPI_BYTE, apart});
+  Side in = lay(ins, bytes, some, (MPI_Datatype[]){apart, MPI_BYTE});
+  MPI_Request requests[kForms] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  for (int form = 0; form < kForms; ++form) {
+    for (long i = 0; i < outs * room; ++i) out.bytes[form][i] = pattern(rank, form, i, call);
+    memset(in.bytes[form], 0xa5, (size_t)(ins * room));
+    expect(begin(form, how, &out, &in, (int)bytes, comm, &requests[form]) == MPI_SUCCESS,
+           "error code");
+    expect((requests[form] == MPI_REQUEST_NULL) == (how == kBlocking), "a request");
   }
   MPI_Type_free(&apart);
-  for (int side = 0; side < 2; ++side) {
-    free(counts[side]);
-    free(at[side]);
-    free(far[side]);
-    free(types[side]);
-  }
-  free(send);
-  free(recv);
+  expect(MPI_Waitall(kForms, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS, "MPI_Waitall");
+  for (int form = 0; form < kForms; ++form) digest_bytes(in.bytes[form], ins * room);
+  let_go(&out);
+  let_go(&in);
 }
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
+  static const char* const kHow[] = {"blocking", "nonblocking", "wide"};
+  int how = kBlocking, provided = 0;
+  while (argc == 6 && how < kWide && strcmp(argv[5], kHow[how]) != 0) ++how;
+  MPI_Init_thread(&argc, &argv, how == kBlocking ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                  &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  expect(argc == 5, "usage: neighbours TOPOLOGY SEED CALLS BYTES");
+  expect(argc == 5 || (argc == 6 && strcmp(argv[5], kHow[how]) == 0),
+         "usage: neighbours TOPOLOGY SEED CALLS BYTES [blocking|nonblocking|wide]");
   state = (uint32_t)atoi(argv[2]);
   const int calls = atoi(argv[3]);
   const long bytes = atol(argv[4]);
   MPI_Comm comm = make(argv[1]);
   int in = 0, out = 0;
   degrees(comm, &in, &out);
-  for (int call = 0; call < calls; ++call) exchange(comm, in, out, bytes, (unsigned)call);
+  for (int call = 0; call < calls; ++call) {
+    exchange(comm, in, out, bytes, (unsigned)call, call % 4 == 0 ? kBlocking : how);
+  }
   MPI_Comm_free(&comm);
   uint64_t all = 0;
   digest ^= (uint64_t)(rank + 1) * 1099511628211u;

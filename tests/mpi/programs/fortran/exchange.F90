@@ -1,5 +1,5 @@
-! mpi_alltoall and mpi_alltoallv, in place too, and mpi_neighbor_alltoall by one of the three Fortran
-! interfaces, checked.
+! mpi_alltoall and mpi_alltoallv, in place too, mpi_neighbor_alltoall and mpi_ineighbor_alltoall by
+! one of the three Fortran interfaces, checked.
 ! Built three times: with -DBY_MPIF, -DBY_MODULE and -DBY_F08.
 program exchange
 #if defined(BY_F08)
@@ -13,19 +13,20 @@ program exchange
   include 'mpif.h'
 #endif
   integer, parameter :: most = 100
-  integer :: rank, ranks, code, from, to, i, length
+  integer :: rank, ranks, code, from, to, i, length, level
   integer, allocatable :: send(:), recv(:)
   integer, allocatable :: out_counts(:), out_places(:), in_counts(:), in_places(:)
   integer :: left, right, to_both(2 * most), from_both(2 * most)
   logical :: found
 #if defined(BY_F08)
   type(MPI_Comm) :: ring
+  type(MPI_Request) :: request
 #else
-  integer :: ring
+  integer :: ring, request
 #endif
   double precision :: begin
 
-  call mpi_init(code)
+  call mpi_init_thread(MPI_THREAD_MULTIPLE, level, code)
   call mpi_comm_rank(MPI_COMM_WORLD, rank, code)
   call mpi_comm_size(MPI_COMM_WORLD, ranks, code)
   allocate (send(most * ranks), recv(most * ranks))
@@ -90,6 +91,12 @@ program exchange
   call mpi_neighbor_alltoall(to_both, most, MPI_INTEGER, from_both, most, MPI_INTEGER, ring, code)
   call check(from_both(1:most), left, most, 'mpi_neighbor_alltoall')
   call check(from_both(most + 1:2 * most), right, most, 'mpi_neighbor_alltoall')
+  from_both = -1
+  call mpi_ineighbor_alltoall(to_both, most, MPI_INTEGER, from_both, most, MPI_INTEGER, ring, &
+                              request, code)
+  call mpi_wait(request, MPI_STATUS_IGNORE, code)
+  call check(from_both(1:most), left, most, 'mpi_ineighbor_alltoall')
+  call check(from_both(most + 1:2 * most), right, most, 'mpi_ineighbor_alltoall')
 
   ! See check.h on MPI_Finalize of MPICH before 4.2.
   begin = mpi_wtime()

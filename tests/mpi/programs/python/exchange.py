@@ -1,4 +1,5 @@
-"""comm.Alltoall, Alltoallv, Alltoallw and Neighbor_alltoall of mpi4py, in place too, checked."""
+"""comm.Alltoall, Alltoallv, Alltoallw, Neighbor_alltoall and Ineighbor_alltoall of mpi4py, in place
+too, checked."""
 
 import sys
 
@@ -65,6 +66,9 @@ both = np.full((2, MOST), -1)
 ring.Neighbor_alltoall(np.array([element(rank, left), element(rank, right)]), both)
 wanted = np.array([element(left, rank), element(right, rank)])
 expect(np.array_equal(both, wanted), "Neighbor_alltoall")
+both = np.full((2, MOST), -1)
+ring.Ineighbor_alltoall(np.array([element(rank, left), element(rank, right)]), both).Wait()
+expect(np.array_equal(both, wanted), "Ineighbor_alltoall")
 
 world.Barrier()
 if rank == 0:

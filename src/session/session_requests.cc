@@ -1,0 +1,69 @@
+// The part of session.h for nonblocking calls and persistent ones.
+#include <type_traits>
+
+#include "session/session.h"
+
+namespace alm::session {
+
+std::optional<int> Session::start(const courier::AlltoallCall& call, job::RequestHandle& request) {
+  if (!starting() || call.bytes() == 0) return std::nullopt;
+  return begin(call, request,
+               [&](communicator::Communicator& found) { return found.start(call, request); });
+}
+
+std::optional<int> Session::start_blocks(const courier::BlockCall& call,
+                                         job::RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  return begin(call, request, [&](communicator::Communicator& found) {
+    return found.start_blocks(call, request);
+  });
+}
+
+std::optional<int> Session::start_neighbours(const courier::NeighbourCall& call,
+                                             job::RequestHandle& request) {
+  if (!starting()) return std::nullopt;
+  return begin(call, request, [&](communicator::Communicator& found) {
+    return found.start_neighbours(call, request);
+  });
+}
+
+template <class Call, class Start>
+std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
+  reap();
+  std::optional<int> code;
+  bool persistent = false;
+  if constexpr (!std::is_same_v<Call, courier::NeighbourCall>) {
+    persistent = call.persistent;
+    if (persistent) {
+      const job::Doing::InCall in(job_.doing, call.name);
+      communicator::Communicator* parent = nullptr;
+      if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
+      if (parent != nullptr && (parent->accelerates() || parent->waits())) {
+        code = parent->failure().happened() ? std::optional(parent->failure().raise())
+                                            : persistent_.make(call, *parent, request);
+      }
+    }
+  }
+  if (void* open = persistent ? nullptr : mpi_.state(call.comm)) {
+    code = start(*static_cast<communicator::Communicator*>(open));
+  }
+  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  return code;
+}
+
+void Session::note_passed(tally::Function function, std::uint64_t bytes) {
+  tally::Taken taken;
+  const bool persistent = tally::is_persistent(function);
+  if (!accelerating_) {
+    passes(&taken, refusal());
+  } else if (!starting()) {
+    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
+                              : "library: nonblocking, see ALLEMANDE_PROGRESS");
+  } else {
+    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
+                              : "library: nonblocking, not brought up or faster");
+  }
+  job_.tally.note(function, bytes, taken, -1);
+}
+
+}  // namespace alm::session
