@@ -30,6 +30,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       courier_(job, comm, members_, ways_, life_),
       report_(job, members_, ways_, courier_),
       trials_(job, comm, members_, ways_, report_),
+      library_(job, comm),
       taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
       queue_(job.mpi, comm, life_) {
@@ -96,16 +97,21 @@ int Communicator::exchange(const courier::AlltoallCall& call) {
 }
 
 int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
+  if (!courier_.has_udp() && !library_.asked()) ways_.take_library(library_.ask());
   Tried& tried = trials_.of(call.bytes(), messages_refused_);
-  while (tried.way().kind == tuning::Way::Kind::kMessages && !has_messages()) {
-    tried.trial.rule_out(tried.trial.way());
-  }
+  while (!can_take(tried.way())) tried.trial.rule_out(tried.trial.way());
   const tuning::Way way = tried.way();
   taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
-  const int code = way == tuning::kNativeWay ? by_library(call.native) : stage_and_carry(call, way);
+  const bool ours = way.kind != tuning::Way::Kind::kNative;
+  const int code = ours ? stage_and_carry(call, way) : by_library(call, way);
   return note_time(call.name, tried, begin, code);
+}
+
+bool Communicator::can_take(tuning::Way way) {
+  if (way.kind == tuning::Way::Kind::kMessages) return has_messages();
+  return !tuning::is_told(way) || library_.ready(tuning::algorithm_of(way));
 }
 
 // All ranks come here in the same call, the first that is to take messages: a communicator that is
@@ -121,6 +127,11 @@ int Communicator::by_library(const std::function<int()>& native) {
   const int code = native();
   job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
   return code;
+}
+
+int Communicator::by_library(const courier::AlltoallCall& call, tuning::Way way) {
+  if (!tuning::is_told(way)) return by_library(call.native);
+  return by_library([&] { return library_.run(tuning::algorithm_of(way), call.native_on); });
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the
@@ -358,6 +369,7 @@ void Communicator::close() {
   if (!failure_.happened()) trials_.record();
   open_ = false;
   courier_.close();
+  library_.close();
   staging_->release();
   blocks_->release();
 }

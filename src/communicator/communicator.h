@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "communicator/block_load.h"
+#include "communicator/library_ways.h"
 #include "communicator/neighbour_load.h"
 #include "communicator/neighbourhood.h"
 #include "communicator/nonblocking_queue.h"
@@ -94,7 +95,10 @@ class Communicator {
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
   bool has_messages();
+  // Whether all ranks can take this way. Collective in the first call that would.
+  bool can_take(tuning::Way way);
   int by_library(const std::function<int()>& native);
+  int by_library(const courier::AlltoallCall& call, tuning::Way way);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
@@ -131,6 +135,7 @@ class Communicator {
   BlockLoad load_;
   std::optional<Neighbourhood> neighbourhood_;  // from the first call among neighbours on
   NeighbourLoad neighbour_load_;
+  LibraryWays library_;
   TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
   std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();

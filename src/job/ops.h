@@ -14,6 +14,7 @@
 #include "carrier/point_to_point.h"
 #include "job/bootstrap.h"
 #include "job/comm_life.h"
+#include "tuning/library_algorithms.h"
 
 namespace alm::job {
 
@@ -70,6 +71,15 @@ struct Neighbours {
 
   std::vector<std::uint32_t> to;
   std::vector<Source> from;
+};
+
+// Carries exchanges of one communicator out by one algorithm of the library.
+class ToldLibrary {
+ public:
+  virtual ~ToldLibrary() = default;
+  // `exchange` is the program's call, on a communicator of the same ranks in the same order.
+  // Returns its error code, which has been raised on the program's communicator.
+  virtual int run(const std::function<int(CommHandle on)>& exchange) = 0;
 };
 
 // "rank 3 on h3".
@@ -130,6 +140,14 @@ class MpiOps : public Bootstrap {
   // times slower than at full speed the network is.
   virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       CommHandle comm, RankName name, double time_scale) = 0;
+
+  // What the library of this rank may be told to take in MPI_Alltoall. The first call may take a
+  // while.
+  virtual tuning::AlgorithmSet algorithms() { return {}; }
+  // Collective over `comm`. Precondition: `algorithm` is among those of all ranks.
+  virtual base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle, tuning::LibraryAlgorithm) {
+    return base::io_error("this library cannot be told what to take");
+  }
 
   // The code that raise() returns for such an error, without raising it.
   [[nodiscard]] virtual int error_code(const base::Error& error) = 0;

@@ -11,6 +11,7 @@
 
 #include "job/ops.h"
 #include "messages/io/mpi_api.h"
+#include "mpi/abi/algorithm_variables.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/persistent_requests.h"
@@ -61,6 +62,11 @@ class AbiOps final : public job::MpiOps {
       std::function<void()> on_start) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       job::CommHandle comm, job::RankName name, double time_scale) override;
+  tuning::AlgorithmSet algorithms() override { return algorithms_.known(); }
+  base::Result<std::unique_ptr<job::ToldLibrary>> tell(
+      job::CommHandle comm, tuning::LibraryAlgorithm algorithm) override {
+    return algorithms_.tell(comm, algorithm);
+  }
   int raise(job::CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error& error) override;
   int raise_code(job::CommHandle comm, int code) override;
@@ -88,6 +94,7 @@ class AbiOps final : public job::MpiOps {
   Sleepers sleepers_;
   PersistentRequests persistent_;
   UnendedMessages unended_;
+  AlgorithmVariables algorithms_;
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text
