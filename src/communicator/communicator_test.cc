@@ -97,7 +97,7 @@ std::vector<int> told_pairwise(job::FakeJob& job, const Configure& configure) {
   };
   on_communicator(job, all, [&](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(kRanks, rank.rank, 2000);
-    for (int call = 0; call < 400; ++call) {
+    for (int call = 0; call < 3000; ++call) {
       blocks.clear();
       ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), job::kMpiSuccess);
       ASSERT_TRUE(blocks.arrived()) << call;

@@ -13,6 +13,8 @@ namespace {
 
 // Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
+// The first messages on a communicator of its own, which Open MPI has for each algorithm.
+constexpr base::Nanos kNewCommunicatorTime = 200 * base::kMicrosecond;
 // So small blocks libraries combine as well, and send few messages.
 constexpr std::uint64_t kLibrariesCombine = 256;
 
@@ -59,7 +61,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     if (tuning::opens_connections(way, bytes, ways_.transport_of({}))) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
     } else if (tuning::is_told(way)) {
-      made.trial.opens(i, kConnectionTime);  // Open MPI has a communicator of its own for it
+      made.trial.opens(i, kNewCommunicatorTime);
     }
   }
   risk(made, bytes);

@@ -1,7 +1,7 @@
 #include "mpi/abi/algorithm_variables.h"
 
 #include <algorithm>
-#include <initializer_list>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -19,13 +19,13 @@ constexpr const char* kMpichAlgorithm = "MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM";
 constexpr const char* kMpichOwnChoice = "auto";
 
 // By which users tell their library what to take.
-constexpr std::initializer_list<std::string_view> kOfUsers = {
+constexpr std::string_view kOfUsers[] = {
     "OMPI_MCA_coll_tuned_",  "MPIR_CVAR_ALLTOALL_",       "MPIR_PARAM_ALLTOALL_",
     "MPICH_ALLTOALL_",       "MPIR_CVAR_COLL_SELECTION_", "MPIR_PARAM_COLL_SELECTION_",
     "MPICH_COLL_SELECTION_",
 };
 
-bool user_tells() { return std::any_of(kOfUsers.begin(), kOfUsers.end(), environment_has); }
+bool user_tells() { return std::any_of(std::begin(kOfUsers), std::end(kOfUsers), environment_has); }
 
 // A communicator that Open MPI has made while it was told the algorithm.
 class OwnCommunicator final : public job::ToldLibrary {
