@@ -105,18 +105,16 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
   const bool ours = way.kind != tuning::Way::Kind::kNative;
-  const int code = ours ? stage_and_carry(call, way) : by_library(call, way);
+  const int code = ours ? stage_and_carry(call, way)
+                        : by_library([&] { return library_.run(call, tuning::algorithm_of(way)); });
   return note_time(call.name, tried, begin, code);
 }
 
+// All ranks come here in the same call. Messages are opened in the first that is to take them: a
+// communicator that is used once or twice takes nothing of the library's for it.
 bool Communicator::can_take(tuning::Way way) {
-  if (way.kind == tuning::Way::Kind::kMessages) return has_messages();
-  return !tuning::is_told(way) || library_.ready(tuning::algorithm_of(way));
-}
-
-// All ranks come here in the same call, the first that is to take messages: a communicator that is
-// used once or twice takes nothing of the library's for it.
-bool Communicator::has_messages() {
+  if (way.kind == tuning::Way::Kind::kNative) return library_.ready(tuning::algorithm_of(way));
+  if (way.kind != tuning::Way::Kind::kMessages) return true;
   if (!courier_.has_messages() && !messages_refused_) {
     messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
@@ -127,11 +125,6 @@ int Communicator::by_library(const std::function<int()>& native) {
   const int code = native();
   job_.stats.update([](job::StatsRecord& stats) { ++stats.native; });
   return code;
-}
-
-int Communicator::by_library(const courier::AlltoallCall& call, tuning::Way way) {
-  if (!tuning::is_told(way)) return by_library(call.native);
-  return by_library([&] { return library_.run(tuning::algorithm_of(way), call.native_on); });
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the

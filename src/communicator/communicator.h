@@ -94,11 +94,9 @@ class Communicator {
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
-  bool has_messages();
   // Whether all ranks can take this way. Collective in the first call that would.
   bool can_take(tuning::Way way);
   int by_library(const std::function<int()>& native);
-  int by_library(const courier::AlltoallCall& call, tuning::Way way);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);

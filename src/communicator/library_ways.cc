@@ -9,7 +9,8 @@ namespace alm::communicator {
 
 tuning::AlgorithmSet LibraryWays::ask() {
   asked_ = true;
-  const tuning::AlgorithmSet here = job_.mpi->algorithms();
+  job::LibraryAlgorithms* const library = job_.mpi->algorithms();
+  const tuning::AlgorithmSet here = library != nullptr ? library->known() : tuning::AlgorithmSet();
   std::array<std::uint64_t, tuning::AlgorithmSet::kMembersMax> words{};
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i] = here.has(static_cast<tuning::LibraryAlgorithm>(i)) ? 1 : 0;
@@ -23,19 +24,20 @@ tuning::AlgorithmSet LibraryWays::ask() {
 }
 
 bool LibraryWays::ready(tuning::LibraryAlgorithm algorithm) {
+  if (algorithm == tuning::LibraryAlgorithm::kOwnChoice) return true;
   Told& told = told_[static_cast<std::size_t>(algorithm)];
   if (told.tried) return told.library != nullptr;
   told.tried = true;
-  auto made = job_.mpi->tell(comm_, algorithm);
+  auto made = job_.mpi->algorithms()->tell(comm_, algorithm);
   if (!made) job_.log.warning(made.error().message);
   if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(made.ok())) return false;
   told.library = std::move(made).value();
   return true;
 }
 
-int LibraryWays::run(tuning::LibraryAlgorithm algorithm,
-                     const std::function<int(job::CommHandle on)>& exchange) {
-  return told_[static_cast<std::size_t>(algorithm)].library->run(exchange);
+int LibraryWays::run(const courier::AlltoallCall& call, tuning::LibraryAlgorithm algorithm) {
+  if (algorithm == tuning::LibraryAlgorithm::kOwnChoice) return call.native();
+  return told_[static_cast<std::size_t>(algorithm)].library->run(call.native_on);
 }
 
 }  // namespace alm::communicator

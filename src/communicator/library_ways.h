@@ -3,9 +3,9 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 
+#include "courier/calls.h"
 #include "job/job.h"
 #include "tuning/library_algorithms.h"
 
@@ -20,10 +20,10 @@ class LibraryWays {
   bool asked() const { return asked_; }
 
   // Collective in the first call for each algorithm: whether it may be taken on all ranks.
+  // The library's own choice always may.
   bool ready(tuning::LibraryAlgorithm algorithm);
-  // Precondition: ready(). The MPI error code, which has been raised.
-  int run(tuning::LibraryAlgorithm algorithm,
-          const std::function<int(job::CommHandle on)>& exchange);
+  // The call by the library. Precondition: ready(). The MPI error code, which has been raised.
+  int run(const courier::AlltoallCall& call, tuning::LibraryAlgorithm algorithm);
 
   // Frees what the library has made for it. Any thread.
   void close() { told_ = {}; }

@@ -321,9 +321,9 @@ class FakeTold final : public ToldLibrary {
 
 // The MPI of one rank. Type 0 is bytes that lie back to back; all others are packed and unpacked
 // byte by byte, in the same order.
-class FakeMpiOps final : public MpiOps {
+class FakeMpiOps final : public MpiOps, public LibraryAlgorithms {
  public:
-  FakeMpiOps(FakeJob& job, std::uint32_t rank) : job_(job), rank_(rank) {}
+  FakeMpiOps(FakeJob& job, std::uint32_t rank) : job_(job), rank_(rank) { algorithms_ = this; }
   ~FakeMpiOps() override { leave(); }
 
   // The rank's process has ended: collectives that wait for it fail.
@@ -341,7 +341,7 @@ class FakeMpiOps final : public MpiOps {
   }
   bool provides_threads = false;
   tuning::AlgorithmSet may_be_told;
-  tuning::AlgorithmSet algorithms() override { return may_be_told; }
+  tuning::AlgorithmSet known() override { return may_be_told; }
   base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle comm,
                                                   tuning::LibraryAlgorithm algorithm) override {
     if (job_.fails(rank_, "tell")) return base::io_error("the library is told nothing");

@@ -82,6 +82,17 @@ class ToldLibrary {
   virtual int run(const std::function<int(CommHandle on)>& exchange) = 0;
 };
 
+// The algorithms of MPI_Alltoall that the library of this rank may be told to take.
+class LibraryAlgorithms {
+ public:
+  virtual ~LibraryAlgorithms() = default;
+  // The first call may take a while.
+  virtual tuning::AlgorithmSet known() = 0;
+  // Collective over `comm`. Precondition: `algorithm` is known on all ranks.
+  virtual base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle comm,
+                                                          tuning::LibraryAlgorithm algorithm) = 0;
+};
+
 // "rank 3 on h3".
 using RankName = std::function<std::string(std::uint32_t rank)>;
 
@@ -141,13 +152,8 @@ class MpiOps : public Bootstrap {
   virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       CommHandle comm, RankName name, double time_scale) = 0;
 
-  // What the library of this rank may be told to take in MPI_Alltoall. The first call may take a
-  // while.
-  virtual tuning::AlgorithmSet algorithms() { return {}; }
-  // Collective over `comm`. Precondition: `algorithm` is among those of all ranks.
-  virtual base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle, tuning::LibraryAlgorithm) {
-    return base::io_error("this library cannot be told what to take");
-  }
+  // Null: the library cannot be told anything.
+  LibraryAlgorithms* algorithms() const { return algorithms_; }
 
   // The code that raise() returns for such an error, without raising it.
   [[nodiscard]] virtual int error_code(const base::Error& error) = 0;
@@ -161,6 +167,9 @@ class MpiOps : public Bootstrap {
 
   // Frees everything that was made inside MPI. Called before PMPI_Finalize.
   virtual void close() = 0;
+
+ protected:
+  LibraryAlgorithms* algorithms_ = nullptr;
 };
 
 }  // namespace alm::job

@@ -67,7 +67,9 @@ def test_algorithms_of_the_library_are_on_trial_over_messages(bench: Bench) -> N
     done = bench.run("repeat", "1000", "8", env=env)
     done.check()
     assert "bruck by the MPI library" in decisions(done.warnings)[-1][5]
-    assert re.search(r"  library:[a-z-]+: (on trial|faster here)$", done.err, re.MULTILINE), done.err
+    assert re.search(r"  library:[a-z-]+: (on trial|faster here)$", done.err, re.MULTILINE), (
+        done.err
+    )
     bench.run("correct", "types", env=env).check()
 
 
@@ -82,8 +84,7 @@ def segments(bench: Bench, file: Path, key: str) -> int:
     sent = "awk '/^Tcp: [0-9]/ { print $12 }' /proc/net/snmp"
     script = bench.script(
         "counted",
-        f"before=$({sent})\n{bench.program('repeat')} 300 8\n"
-        f"echo SEGMENTS $(($({sent}) - before))",
+        f"before=$({sent})\n{bench.program('repeat')} 300 8\necho SEGMENTS $(($({sent}) - before))",
     )
     env = {**TRYING, "ALLEMANDE_TRANSPORT": "mpi", "ALLEMANDE_DECISIONS": str(file)}
     done = bench.run(script, env=env)

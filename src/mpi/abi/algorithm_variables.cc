@@ -10,6 +10,7 @@
 namespace alm::mpi {
 namespace {
 
+using messages::ControlVariable;
 using tuning::LibraryAlgorithm;
 
 constexpr const char* kOpenMpiSwitch = "coll_tuned_use_dynamic_rules";
@@ -25,7 +26,9 @@ constexpr std::string_view kOfUsers[] = {
     "MPICH_COLL_SELECTION_",
 };
 
-bool user_tells() { return std::any_of(std::begin(kOfUsers), std::end(kOfUsers), environment_has); }
+bool user_tells() {
+  return std::any_of(std::begin(kOfUsers), std::end(kOfUsers), messages::environment_has);
+}
 
 // A communicator that Open MPI has made while it was told the algorithm.
 class OwnCommunicator final : public job::ToldLibrary {
@@ -78,7 +81,7 @@ tuning::AlgorithmSet AlgorithmVariables::known() {
 
 bool AlgorithmVariables::look() {
   if (ops_.threads_asked_for() || user_tells()) return false;
-  tools_ = ToolInterface::open(api_);
+  tools_ = messages::ToolInterface::open(api_);
   return tools_ && (look_at_mpich() || look_at_openmpi());
 }
 

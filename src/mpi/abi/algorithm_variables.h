@@ -17,22 +17,20 @@
 
 #include "base/result.h"
 #include "job/ops.h"
+#include "messages/io/control_variable.h"
 #include "messages/io/mpi_api.h"
-#include "mpi/abi/control_variable.h"
 #include "tuning/library_algorithms.h"
 
 namespace alm::mpi {
 
-class AlgorithmVariables {
+class AlgorithmVariables final : public job::LibraryAlgorithms {
  public:
   // `api` and `ops` outlive this.
   AlgorithmVariables(const messages::MpiApi& api, job::MpiOps& ops) : api_(api), ops_(ops) {}
 
-  // What may be told on this rank. The first call looks.
-  tuning::AlgorithmSet known();
-  // See job::MpiOps::tell.
+  tuning::AlgorithmSet known() override;
   base::Result<std::unique_ptr<job::ToldLibrary>> tell(job::CommHandle comm,
-                                                       tuning::LibraryAlgorithm algorithm);
+                                                       tuning::LibraryAlgorithm algorithm) override;
   // Before PMPI_Finalize.
   void close();
 
@@ -44,9 +42,9 @@ class AlgorithmVariables {
   const messages::MpiApi& api_;
   job::MpiOps& ops_;
   bool looked_ = false;
-  std::optional<ToolInterface> tools_;
-  std::optional<ControlVariable> switch_;  // Open MPI: whether it looks at the algorithm
-  std::optional<ControlVariable> algorithm_;
+  std::optional<messages::ToolInterface> tools_;
+  std::optional<messages::ControlVariable> switch_;  // Open MPI: whether it looks at the algorithm
+  std::optional<messages::ControlVariable> algorithm_;
   std::map<tuning::LibraryAlgorithm, int> numbers_;  // values of algorithm_
 };
 

@@ -62,11 +62,6 @@ class AbiOps final : public job::MpiOps {
       std::function<void()> on_start) override;
   base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       job::CommHandle comm, job::RankName name, double time_scale) override;
-  tuning::AlgorithmSet algorithms() override { return algorithms_.known(); }
-  base::Result<std::unique_ptr<job::ToldLibrary>> tell(
-      job::CommHandle comm, tuning::LibraryAlgorithm algorithm) override {
-    return algorithms_.tell(comm, algorithm);
-  }
   int raise(job::CommHandle comm, const base::Error& error) override;
   int error_code(const base::Error& error) override;
   int raise_code(job::CommHandle comm, int code) override;
@@ -94,7 +89,7 @@ class AbiOps final : public job::MpiOps {
   Sleepers sleepers_;
   PersistentRequests persistent_;
   UnendedMessages unended_;
-  AlgorithmVariables algorithms_;
+  AlgorithmVariables variables_;
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text

@@ -7,21 +7,21 @@
 
 #include "messages/io/mpi_api.h"
 
-namespace alm::mpi {
+namespace alm::messages {
 
 // MPI counts who uses it: the program may do so as well.
 class ToolInterface {
  public:
   // Nothing: the library has none.
-  static std::optional<ToolInterface> open(const messages::MpiApi& api);
+  static std::optional<ToolInterface> open(const MpiApi& api);
   ToolInterface(ToolInterface&& other) noexcept;
   ToolInterface& operator=(ToolInterface&& other) noexcept;
   ~ToolInterface();
 
  private:
-  explicit ToolInterface(const messages::MpiApi& api) : api_(&api) {}
+  explicit ToolInterface(const MpiApi& api) : api_(&api) {}
 
-  const messages::MpiApi* api_;  // null: moved from
+  const MpiApi* api_;  // null: moved from
 };
 
 // An integer that the library may be told while it runs.
@@ -29,7 +29,7 @@ class ControlVariable {
  public:
   // Nothing: the library has none of this name that may be set. Precondition: there is a
   // ToolInterface for as long as this lives.
-  static std::optional<ControlVariable> find(const messages::MpiApi& api, const char* name);
+  static std::optional<ControlVariable> find(const MpiApi& api, const char* name);
   ControlVariable(ControlVariable&& other) noexcept;
   ControlVariable& operator=(ControlVariable&& other) noexcept;
   ~ControlVariable();
@@ -41,9 +41,9 @@ class ControlVariable {
   std::optional<int> value_of(const std::string& name) const;
 
  private:
-  ControlVariable(const messages::MpiApi& api, int index) : api_(&api), index_(index) {}
+  ControlVariable(const MpiApi& api, int index) : api_(&api), index_(index) {}
 
-  const messages::MpiApi* api_;
+  const MpiApi* api_;
   int index_;
   MPI_T_cvar_handle handle_ = MPI_T_CVAR_HANDLE_NULL;
 };
@@ -51,4 +51,4 @@ class ControlVariable {
 // Whether the environment has a variable whose name begins so.
 bool environment_has(std::string_view prefix);
 
-}  // namespace alm::mpi
+}  // namespace alm::messages

@@ -1,4 +1,4 @@
-#include "mpi/abi/control_variable.h"
+#include "messages/io/control_variable.h"
 
 #include <unistd.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-namespace alm::mpi {
+namespace alm::messages {
 namespace {
 
-bool has_tools(const messages::MpiApi& api) {
+bool has_tools(const MpiApi& api) {
 #define ALM_MPI_HAS(name) &&api.name != nullptr
   return true ALM_MPI_TOOL_FUNCTIONS(ALM_MPI_HAS);
 #undef ALM_MPI_HAS
@@ -42,7 +42,7 @@ bool environment_has(std::string_view prefix) {
   return false;
 }
 
-std::optional<ToolInterface> ToolInterface::open(const messages::MpiApi& api) {
+std::optional<ToolInterface> ToolInterface::open(const MpiApi& api) {
   int provided = 0;
   if (!has_tools(api) || api.T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
     return std::nullopt;
@@ -62,8 +62,7 @@ ToolInterface::~ToolInterface() {
   if (api_ != nullptr) api_->T_finalize();
 }
 
-std::optional<ControlVariable> ControlVariable::find(const messages::MpiApi& api,
-                                                     const char* name) {
+std::optional<ControlVariable> ControlVariable::find(const MpiApi& api, const char* name) {
   int index = 0;
   int count = 0;
   if (api.T_cvar_get_index(name, &index) != MPI_SUCCESS) return std::nullopt;
@@ -121,4 +120,4 @@ std::optional<int> ControlVariable::value_of(const std::string& wanted) const {
   return number_of(text.data(), wanted);
 }
 
-}  // namespace alm::mpi
+}  // namespace alm::messages
