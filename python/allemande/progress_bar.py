@@ -78,7 +78,7 @@ class LateProgress:
     """
 
     def __init__(self, text: str, bar: ConsoleProgress | None = None) -> None:
-        self._text = text
+        self.text = text  # may change on the way
         self._bar = bar or ConsoleProgress()
         self._begin_s = time.monotonic()
         self._shown = False
@@ -103,4 +103,4 @@ class LateProgress:
         if not self._shown:
             self._shown = True
             self._bar.__enter__()
-        self._bar.show(self._text, passed_s, passed_s / done)
+        self._bar.show(self.text, passed_s, passed_s / done)

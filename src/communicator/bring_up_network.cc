@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -14,6 +15,17 @@ namespace alm::communicator {
 namespace {
 
 constexpr base::Nanos kPatience = 5 * base::kMillisecond;
+
+// An answer quotes the datagram, but is not longer than 576 bytes (RFC 1812, 4.3.2.3). So a long
+// question has a longer answer. What share of the time by which its round trip is longer is that?
+double share_of_answers(std::uint32_t datagram_bytes) {
+  constexpr double kHeaders = 28;  // of IP, and of UDP or ICMP
+  constexpr double kLongest = 576;
+  const double small = io::Echoes::Manner().datagram_bytes;
+  const auto answer = [&](double bytes) { return std::min(kLongest, 2 * kHeaders + bytes); };
+  const double answers = answer(datagram_bytes) - answer(small);
+  return answers / (answers + datagram_bytes - small);
+}
 
 // The middle one; 0: there is none.
 base::Nanos middle_of(std::vector<base::Nanos> known) {
@@ -38,14 +50,18 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   const auto short_trips = io::measure_round_trips(asked.front(), asked, 0, {.patience = patience});
   const auto long_trips = io::measure_round_trips(
       asked.front(), asked, 0, {.patience = patience, .datagram_bytes = datagram_bytes});
-  std::vector<base::Nanos> longer;  // of those that have answered both
+  const double answers = share_of_answers(datagram_bytes);
+  std::vector<base::Nanos> trips, longer;  // of those that have answered both
   for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
     const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];
-    if (without > 0 && with > without) longer.push_back(with - without);
+    if (without == 0 || with == 0) continue;
+    const auto more = static_cast<double>(std::max<base::Nanos>(0, with - without));
+    trips.push_back(with - std::llround(more * answers));
+    if (with > without) longer.push_back(std::llround(more * (1 - answers)));
   }
   // A frame passes two links at least, and each holds it until all of it has come.
   job_.frame_time = middle_of(longer) / 2;
-  job_.idle_round_trip = long_trips ? middle_of(long_trips.value()) : 0;
+  job_.idle_round_trip = middle_of(trips);
   if (members_.self != 0) return;
   job_.log.info(fmt::format(
       "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",

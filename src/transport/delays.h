@@ -2,11 +2,16 @@
 // exchange really runs, J, which is what exchanges take longer than their packets need, and the
 // time that peers take to answer (clocks/answer_time.h).
 //
+// Where what a packet takes is a guess, it may be much too long: then no exchange takes as long as
+// its packets. What they take in the mean of the last exchanges counts instead, but never more than
+// the guess, or losses would make timers longer, and timers exchanges, without end.
+//
 // `yields` says whether the window yields to others: what is lost in others' queues is to be found
 // soon, and what exchanges take longer there is no skew.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -33,11 +38,17 @@ class Delays {
         least_(config.timer_least),
         idle_ack_(config.idle_ack_delay),
         idle_probe_(config.idle_probe_delay),
-        keep_alive_(config.keep_alive) {}
+        keep_alive_(config.keep_alive),
+        guessed_(!config.knows_rate) {}
 
   void begin(base::Nanos now, const NominalTimes& nominal) {
     nominal_ = nominal;
-    cycle_ = nominal.cycle;
+    guess_ = nominal.total;
+    if (part_ < 1) {
+      nominal_.cycle = part_of(nominal.cycle);
+      nominal_.total = part_of(nominal.total);
+    }
+    cycle_ = nominal_.cycle;
     started_ = last_wrap_ = now;
   }
   // A cycle is over. An oversubscribed uplink stretches cycles, but one stalled cycle must not
@@ -54,6 +65,13 @@ class Delays {
                                static_cast<base::Nanos>(nominal_.cycles);
     const base::Nanos smoothed = jitter_ + (std::min(excess, jitter_most_) - jitter_) / 4;
     jitter_ = std::max(jitter_least_, smoothed);
+  }
+  // The exchange is over, and no block was withheld.
+  void measure_packets(base::Nanos now) {
+    constexpr double kWeight = 1.0 / 8;
+    if (!guessed_ || guess_ == 0) return;
+    const auto took = static_cast<double>(now - started_) / static_cast<double>(guess_);
+    part_ += (std::min(1.0, took) - part_) * kWeight;
   }
   clocks::AnswerTime& answers() { return answers_; }
   const clocks::AnswerTime& answers() const { return answers_; }
@@ -94,6 +112,9 @@ class Delays {
   }
 
  private:
+  base::Nanos part_of(base::Nanos time) const {
+    return std::llround(static_cast<double>(time) * part_);
+  }
   base::Nanos allowance(bool yields) const {
     constexpr base::Nanos kPart = 4;
     if (!yields) return jitter_;
@@ -104,6 +125,9 @@ class Delays {
   base::Nanos jitter_;     // J
   clocks::AnswerTime answers_;
   base::Nanos jitter_least_, jitter_most_, round_trip_, least_, idle_ack_, idle_probe_, keep_alive_;
+  bool guessed_;
+  double part_ = 1;        // of the guess: what packets take
+  base::Nanos guess_ = 0;  // of what this exchange takes if nothing delays it
   NominalTimes nominal_;
   base::Nanos started_ = 0, last_wrap_ = 0;
 };

@@ -46,6 +46,37 @@ TEST(Delays, SkewIsMeasuredByWhatExchangesTakeLonger) {
   EXPECT_LE(delays.ack(true, false), 100 * kUs + 40 * kMs);
 }
 
+TEST(Delays, AGuessThatIsTooLongBecomesShorter) {
+  Delays delays = begun();
+  const NominalTimes guess{.cycle = 3 * kMs, .total = 30 * kMs, .cycles = 10};
+  for (int i = 0; i < 50; ++i) {
+    delays.begin(0, guess);
+    delays.measure_packets(10 * kMs);
+  }
+  delays.begin(0, guess);
+  EXPECT_NEAR(static_cast<double>(delays.cycle()), 1e6, 1e4);
+  delays.measure_packets(0);  // a rank that came late had everything
+  delays.begin(0, guess);
+  EXPECT_GE(delays.cycle(), 800 * kUs);
+  for (int i = 0; i < 50; ++i) {
+    delays.begin(0, guess);
+    delays.measure_packets(1000 * kMs);
+  }
+  delays.begin(0, guess);
+  EXPECT_LE(delays.cycle(), guess.cycle) << "losses do not make it longer than that";
+}
+
+TEST(Delays, WhatIsKnownOfPacketsIsNotMeasured) {
+  Config config;
+  config.knows_rate = true;
+  Delays delays(config);
+  const NominalTimes known{.cycle = kMs, .total = 10 * kMs, .cycles = 10};
+  delays.begin(0, known);
+  delays.measure_packets(kMs);
+  delays.begin(0, known);
+  EXPECT_EQ(delays.cycle(), kMs);
+}
+
 TEST(Delays, WaitingForOthersInAQueueIsNoSkew) {
   Delays delays = begun();
   delays.measure_jitter(101 * kMs);

@@ -184,6 +184,7 @@ void Engine::release(base::Nanos now) {
   // What losses cost is no reason to find out about the next one later; nor is the time in which
   // blocks were withheld.
   if (!congestion_.lossy() && !turns_.withholds()) delays_.measure_jitter(now);
+  if (!turns_.withholds()) delays_.measure_packets(now);
   congestion_.end(now, delays_.answers().round_trip());
   released_ = now;
   for (PeerId id = 0; id < peers_.size(); ++id) {

@@ -57,6 +57,10 @@ REDUCED: dict[str, tuple[str, Mapping[str, Any]]] = {
     "000-fig-8": (MPICH, UNHELD),
     "000-fig-9": (MPICH, UNHELD),
     "000-fig-10": (MPICH, UNHELD),
+    "000-fig-7-10-xor": (
+        "6x4: best bandwidth, of the bound 10.96 MB/s",
+        {"options.permutation": "edge-colouring"},
+    ),
     "000-seeds": ("8x2: packets dropped, all sizes, most of 20", {"options.output_frames": 1}),
     "001-fig-11-14": ("all-to-all at bisection 4, Gbit/s", {"link_mbit_s": 300, "sizes": [1484]}),
     "002-fig-5.4": (
@@ -76,6 +80,9 @@ REDUCED: dict[str, tuple[str, Mapping[str, Any]]] = {
     "003-fig-8": ("the most where the library is below 30 % of the bound", {"ours.0": "openmpi"}),
     "003-fig-9-leaves-10-20": ("sync-shuffle: gamma", {"run.1.cluster": "pair.toml"}),
     "003-fig-9-leaves-6-54": ("sync-shuffle: gamma", {"run.1.cluster": "pair.toml"}),
+    "004-allreduce": ("16 MiB: BSS(12,3), of one path", {**FEW, "seeds": [1]}),
+    "004-alltoall-32": ("128 KiB: BSS(12,3), of one path", {"hosts": "h[0-7]"}),
+    "004-alltoall-64": ("128 KiB: BSS(12,3), of one path", {"hosts": "h[0-7]"}),
     "004-fig-10": (f"128 KiB: {BSS}", FEW),
     "004-fig-10-numbers": (f"128 KiB: {BSS}", FEW),
     "004-fig-10-posted": (BSS, FEW),

@@ -14,6 +14,7 @@ from tests.python.changed_constants import CHEAP, SLOW, changed_one
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
+from allemande.reproduce.all_checks import check_all
 from allemande.reproduce.checks import (
     Verdict,
     check_rows,
@@ -191,6 +192,36 @@ def test_check_prints_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> Non
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert tuple(row) == COLUMNS
     assert row["order_holds"] == "true"
+
+
+def test_experiments_side_by_side_find_what_one_after_the_other_does() -> None:
+    chosen = [experiments.load(name) for name in ("001-fig-10", "000-table-1", "001-fig-8")]
+    chosen.append(changed_one(chosen[1], "value.0.published", 50))
+    told: list[float] = []
+    ended: list[Verdict] = []
+    verdicts = check_all(chosen, 2, told.append, ended.append)
+    assert verdicts == [verdict_of(one) for one in chosen]
+    assert [bool(verdict.failed) for verdict in verdicts] == [False, False, False, True]
+    assert sorted(map(id, ended)) == sorted(map(id, verdicts))
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_all_says_how_many_are_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("allemande.progress_bar.SILENT_S", 0)
+    monkeypatch.setattr("allemande.progress_bar.LOG_EVERY_S", 0)
+    monkeypatch.setattr(experiments, "names", lambda: ["000-table-1", "001-fig-10", "001-fig-8"])
+    loaded = {name: experiments.load(name) for name in experiments.names()}
+    loaded["001-fig-8"] = changed_one(loaded["001-fig-8"], "cluster", "myrinet:9")
+    monkeypatch.setattr(experiments, "load", loaded.__getitem__)
+    assert main(["reproduce", "--all", "--check", "--workers", "1", "--json", "-"]) == 1
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)) == 3
+    lines = [line for line in printed.err.splitlines() if line.startswith("checking 3 exp")]
+    assert lines[0].startswith("checking 3 experiments, about")
+    assert any(line.startswith("checking 3 experiments, 2 done, about") for line in lines)
 
 
 def test_what_fails_ends_with_exit_code_1(

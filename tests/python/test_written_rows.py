@@ -13,7 +13,13 @@ from allemande.reproduce import experiment as experiments
 from allemande.reproduce.experiment import Row
 from allemande.reproduce.index_page import how_far_off, index_text
 from allemande.reproduce.kinds import run
-from allemande.reproduce.written_rows import Written, read_written, rounded_up, with_rows
+from allemande.reproduce.written_rows import (
+    Written,
+    read_written,
+    rounded_up,
+    seconds_of,
+    with_rows,
+)
 
 CHEAP = ("1 s", "2 s")
 MARKED = "before\n<!-- allemande reproduce x --write: 10 s -->\n\nold\n\n<!-- end -->\nafter\n"
@@ -61,6 +67,7 @@ def test_a_readme_without_marks_is_refused() -> None:
 )
 def test_times_are_rounded_up(seconds: float, text: str) -> None:
     assert rounded_up(seconds) == text
+    assert rounded_up(seconds_of(text)) == text
 
 
 @pytest.mark.parametrize(

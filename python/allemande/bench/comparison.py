@@ -130,6 +130,7 @@ def compare(request: Request) -> Comparison:
                 placement,
                 times,
                 request.forwarding,
+                request.output_frames,
             )
         )
         if bed.lab.routed:
@@ -172,6 +173,7 @@ def compare_on(
     against: str,
     effort: Effort,
     timers: str | None = None,
+    output_frames: int | None = None,
 ) -> Comparison:
     """Candidates of MPI_Alltoall, separated by commas, on a network that need not be a file. Needs
     root."""
@@ -180,5 +182,13 @@ def compare_on(
         file.write_text(cluster.to_toml(), encoding="utf-8")
         candidates = parse_candidates([against])
         return compare(
-            Request(str(file), list(sizes), candidates, effort, scale=scale, timers=timers)
+            Request(
+                str(file),
+                list(sizes),
+                candidates,
+                effort,
+                scale=scale,
+                timers=timers,
+                output_frames=output_frames,
+            )
         )

@@ -63,6 +63,7 @@ def open_lab(
     placement: Placement,
     timers: Timers,
     forwarding: str | None = None,
+    output_frames: int | None = None,
 ) -> Iterator[LabBed]:
     """A lab of its own for one comparison; it ends with the block, however that is left."""
     _check_congestion_control(congestion_control)
@@ -73,5 +74,6 @@ def open_lab(
         timers=timers.name,
         congestion_control=congestion_control,
         forwarding=forwarding,
+        output_frames=output_frames,
     ) as lab:
         yield LabBed(lab, preloads, placement)

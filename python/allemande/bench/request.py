@@ -39,6 +39,7 @@ class Request:
     scale: float | None = None  # None: the largest up to 1 that the processors carry
     timers: str | None = None  # None: scaled below scale 1
     forwarding: str | None = None  # as Lab.boot
+    output_frames: int | None = None  # as Lab.boot
     congestion_control: str = CONGESTION_CONTROL
     collective: str = "alltoall"
     matrix: MatrixSpec | None = None

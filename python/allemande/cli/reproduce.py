@@ -43,15 +43,21 @@ def _check(names: list[str], workers: int, json: str | None, csv: str | None) ->
     from allemande.progress_bar import LateProgress
     from allemande.reproduce import check_output
     from allemande.reproduce import experiment as experiments
-    from allemande.reproduce.checks import check_rows
-    from allemande.reproduce.kinds import run
+    from allemande.reproduce.all_checks import check_all
+    from allemande.reproduce.checks import Verdict
 
-    verdicts = []
-    with LateProgress(f"checking {len(names)} experiments") as progress:
-        for done, name in enumerate(names, 1):
-            experiment = experiments.load(name)
-            verdicts.append(check_rows(experiment, run(experiment, workers).rows))
-            progress(done / len(names))
+    chosen = [experiments.load(name) for name in names]
+    what = names[0] if len(names) == 1 else f"{len(names)} experiments"
+    ended: list[Verdict] = []
+    with LateProgress(f"checking {what}") as progress:
+
+        def tell(verdict: Verdict) -> None:
+            ended.append(verdict)
+            failed = sum(bool(one.failed) for one in ended)
+            found = f", {failed} failed" if failed else ""
+            progress.text = f"checking {what}, {len(ended)} done{found}"
+
+        verdicts = check_all(chosen, workers, progress, tell)
     check_output.print_verdicts(Console(stderr=STDOUT in (json, csv)), verdicts)
     write_output(json, check_output.to_json(verdicts))
     write_output(csv, check_output.to_csv(verdicts))

@@ -10,6 +10,7 @@ import typer
 from allemande.formats.recognise import IMPORT_FORMS
 
 DEFAULT_SIZES = "1000,10000,50000,200000"
+TRAFFIC = "traffic"  # of --lid-engine
 
 
 def command(
@@ -48,8 +49,23 @@ def command(
     ] = None,
     lmc: Annotated[int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.")] = 0,
     lid_engine: Annotated[
-        str, typer.Option("--lid-engine", help="How they are made: minhop or updn.")
+        str,
+        typer.Option(
+            "--lid-engine",
+            help="How they are made: minhop or updn, or traffic: for what --pattern says.",
+        ),
     ] = "minhop",
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="With --lid-engine traffic: whose messages are to meet least, as simulate has it.",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="With --pattern: those of its ranks, in their order."),
+    ] = None,
     like: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +97,12 @@ def command(
     )
     if lid_tables is None and (lmc or like or lid_engine != "minhop"):
         raise BadInput("--lmc, --lid-engine and --like are of --lid-tables; expected --lid-tables")
+    for_traffic = lid_tables is not None and lid_engine == TRAFFIC
+    if for_traffic == (pattern is None) or (hosts is not None and not for_traffic):
+        raise BadInput(
+            "--pattern and --hosts are of --lid-engine traffic, which takes --pattern; expected "
+            "both, or neither"
+        )
     sizes = parse_sizes(size)
     loaded = find_cluster(cluster)
     if scale != 1.0:
@@ -90,8 +112,10 @@ def command(
     write_output(output, loaded.to_toml())
     if lid_tables is not None:
         from allemande.formats.opensm_lfts import make_dump
+        from allemande.traffic_tables import tables_for_pattern
 
-        write_output(lid_tables, make_dump(loaded, lmc, lid_engine, like))
+        made = None if pattern is None else tables_for_pattern(loaded, hosts, pattern, lmc)
+        write_output(lid_tables, make_dump(loaded, lmc, lid_engine, like, made))
     if STDOUT in (output, lid_tables):
         return
     if as_json_text:

@@ -198,10 +198,17 @@ def write_tables(cluster: Cluster, tables: LidTables, fabric: Fabric | None = No
     return "\n".join(out) + "\n"
 
 
-def make_dump(cluster: Cluster, lmc: int, engine: str, like: str | None = None) -> str:
-    """A dump of tables made here: `engine` minhop or updn; `like`: a dump of the same fabric."""
+def make_dump(
+    cluster: Cluster,
+    lmc: int,
+    engine: str,
+    like: str | None = None,
+    tables: list[list[int]] | None = None,
+) -> str:
+    """A dump of `tables`, or of such as `engine` makes, minhop or updn; `like`: a dump of the same
+    fabric."""
     fabric = None
     if like is not None:
         fabric = read_fabric(read_text(like, _EXPECTED, DUMP_BYTES_MAX), shown(like))
-    ports = _core.make_routes(cluster, "lid", lmc, engine).lid_tables()
+    ports = tables or _core.make_routes(cluster, "lid", lmc, engine).lid_tables()
     return write_tables(cluster, LidTables(lmc, ports), fabric)

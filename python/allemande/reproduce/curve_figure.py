@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from allemande.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
 from allemande.quantities import format_seconds, format_size
-from allemande.reproduce.curves import Curve, rows_of, simulate_curves
+from allemande.reproduce.curves import Curve, lab_points, rows_of, simulate_curves
 from allemande.reproduce.experiment import Experiment, Outcome
 
 LAB_COLOURS = ("#6B7280", "#9AA3B2", "#4B5563", "#C4C9D2")
@@ -34,18 +33,11 @@ X_LABELS = {
 PANEL_INCHES = 5.6
 
 
-def _lab_points(experiment: Experiment) -> list[dict[str, Any]]:
-    """Measured in the lab and kept beside the experiment."""
-    name = experiment.data.get("lab")
-    if name is None:
-        return []
-    data: dict[str, Any] = json.loads((experiment.folder / name).read_text(encoding="utf-8"))
-    return list(data["points"])
-
-
-def _draw_lab(axes: Axes, experiment: Experiment, metric: str) -> None:
-    points = [point for point in _lab_points(experiment) if metric in point]
-    for index, label in enumerate(dict.fromkeys(point["label"] for point in points)):
+def _draw_lab(axes: Axes, experiment: Experiment, metric: str, panel: dict[str, Any]) -> None:
+    points = [point for point in lab_points(experiment) if metric in point]
+    labels = dict.fromkeys(point["label"] for point in points)
+    shown = [label for label in labels if label in panel.get("lab_labels", labels)]
+    for index, label in enumerate(shown):
         mine = [point for point in points if point["label"] == label]
         axes.plot(
             [point["size"] for point in mine],
@@ -55,7 +47,7 @@ def _draw_lab(axes: Axes, experiment: Experiment, metric: str) -> None:
             markerfacecolor="white",
             linestyle=":",
             linewidth=1.4,
-            label=f"{label} (lab)",
+            label=f"{label.removeprefix(panel.get('prefix', ''))} (lab)",
         )
 
 
@@ -137,7 +129,7 @@ def _draw_panel(
             zorder=5 - 0.1 * index,
         )
     if panel.get("lab", True):
-        _draw_lab(axes, experiment, metric)
+        _draw_lab(axes, experiment, metric, panel)
     _draw_bounds(axes, experiment, metric)
     _set_x(axes, experiment)
     _set_y(axes, metric, panel.get("log", metric == "time_s"))

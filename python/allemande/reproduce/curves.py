@@ -16,6 +16,9 @@ metric = "goodput_mb_s"                         metrics.py
 at = 1200000                                    or "best", "worst", "total", or "first":
                                                 the first x where it is above 0
 of_seeds = "least" | "most"                     instead of the median
+lab = true                                      `curve` is what was measured in the lab under that
+                                                label (lab_curves.py), `at` a size of it
+against = "8x2, both"                           a part of that simulated curve's value
 published = 7.67
 """
 
@@ -29,6 +32,7 @@ from typing import Any
 from allemande.errors import BadInput
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
 from allemande.reproduce.experiment import Experiment, Row
+from allemande.reproduce.kept_measurement import read_kept
 from allemande.reproduce.metrics import METRICS, METRICS_LESS_IS_BETTER
 from allemande.simulation.case import Result
 from allemande.simulation.parallel import run_cases
@@ -122,6 +126,8 @@ def _ours(
     experiment: Experiment, by_label: Mapping[str, Curve], entry: Mapping[str, Any]
 ) -> float | None:
     metric, at = entry["metric"], entry["at"]
+    if entry.get("lab", False):
+        return _of_lab(experiment, by_label, entry)
     curve, of_seeds = by_label[entry["curve"]], entry.get("of_seeds", "median")
     if at == "first":
         return _first_x(curve, metric, of_seeds)
@@ -136,6 +142,32 @@ def _ours(
             one /= _pick(experiment, other, metric, entry.get("at_against", at), index)
         found.append(one / entry.get("bound", 1))
     return OF_SEEDS[of_seeds](found)
+
+
+def lab_points(experiment: Experiment) -> list[dict[str, Any]]:
+    """Measured in the lab and kept beside the experiment."""
+    name = experiment.data.get("lab")
+    return [] if name is None else list(read_kept(experiment.folder / name)["points"])
+
+
+def _of_lab(
+    experiment: Experiment, by_label: Mapping[str, Curve], entry: Mapping[str, Any]
+) -> float:
+    label, metric, at = entry["curve"], entry["metric"], entry["at"]
+    found = next(
+        (one for one in lab_points(experiment) if (one["label"], one["size"]) == (label, at)), None
+    )
+    if found is None or metric not in found:
+        raise BadInput(
+            f"{experiment.folder}: the lab has no {metric} of {label!r} at {at!r}; expected what "
+            "--lab measures"
+        )
+    if "void" in found:
+        raise BadInput(f"{experiment.folder}: {label!r} at {at!r} is void: {found['void']}")
+    value = float(found[metric]) / float(entry.get("bound", 1))
+    if "against" not in entry:
+        return value
+    return value / _pick(experiment, by_label[entry["against"]], metric, at, 0)
 
 
 def rows_of(experiment: Experiment, curves: Sequence[Curve]) -> list[Row]:

@@ -72,10 +72,18 @@ class KeptMeasurement:
         return found
 
     def measure(
-        self, what: str, cluster: Cluster, sizes: Sequence[int], against: str, effort: Effort
+        self,
+        what: str,
+        cluster: Cluster,
+        sizes: Sequence[int],
+        against: str,
+        effort: Effort,
+        output_frames: int | None = None,
     ) -> Comparison:
         """Needs root. Raises Failed, with `what` it was, where something could not be measured."""
-        compared = compare_on(cluster, self.scale, sizes, against, effort, self._timers)
+        compared = compare_on(
+            cluster, self.scale, sizes, against, effort, self._timers, output_frames
+        )
         if compared.failed:
             raise Failed(f"{what}: {'; '.join(compared.warnings) or 'not measured'}")
         return compared

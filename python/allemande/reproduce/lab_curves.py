@@ -1,9 +1,10 @@
 """Curves over block sizes, measured in the lab and kept in a file.
 
 An experiment of curves that names such a file (`lab`) has an `[in_lab]` table: scale, sizes, rounds
-and calls, and of each `[[in_lab.candidate]]` a label and what `allemande bench` takes. `allemande
-reproduce ID --lab` measures again. It writes the file after each size, and an interrupted run goes
-on where it ended.
+and calls, and of each `[[in_lab.candidate]]` a label and what `allemande bench` takes. `cluster`,
+of all or of a candidate, is the network where it is not that of the curves. `output_frames` is what
+an output of an input-buffered switch holds. `allemande reproduce ID --lab` measures again. It
+writes the file after each size of a network, and an interrupted run goes on where it ended.
 """
 
 from __future__ import annotations
@@ -46,28 +47,35 @@ def _measure(
     experiment: Experiment, path: Path, scale: float | None, timers: str | None
 ) -> list[dict[str, Any]]:
     data = experiment.data["in_lab"]
-    candidates = {entry["candidate"]: entry["label"] for entry in data["candidate"]}
+    networks: dict[str, dict[str, str]] = {}  # of each its candidates, and their labels
+    for entry in data["candidate"]:
+        name = entry.get("cluster", data.get("cluster", experiment.data.get("cluster")))
+        networks.setdefault(name, {})[entry["candidate"]] = entry["label"]
+    frames = data.get("output_frames")
     effort = Effort(rounds=int(data["rounds"]), calls=int(data["calls"]), seconds=0)
     kept = KeptMeasurement(
         experiment,
         path,
         scale,
         timers,
-        candidates=list(candidates),
+        candidates=list(dict.fromkeys(entry["candidate"] for entry in data["candidate"])),
         rounds=effort.rounds,
         calls=effort.calls,
+        **({} if frames is None else {"output_frames": frames}),
     )
-    cluster = find_experiment_cluster(experiment, experiment.data["cluster"])
-    done = {point["size"] for point in kept.points}
-    for size in data["sizes"]:
-        if size in done:
-            continue
-        compared = kept.measure(format_size(size), cluster, [size], ",".join(candidates), effort)
-        points = [
-            _point(candidates[figure.candidate], figure, kept.scale, len(cluster.hosts) - 1)
-            for figure in compared.figures
-        ]
-        kept.add(compared, points)
+    done = {(point["label"], point["size"]) for point in kept.points}
+    for name, candidates in networks.items():
+        cluster = find_experiment_cluster(experiment, name)
+        for size in data["sizes"]:
+            if {(label, size) for label in candidates.values()} <= done:
+                continue
+            what = f"{name}, {format_size(size)}"
+            compared = kept.measure(what, cluster, [size], ",".join(candidates), effort, frames)
+            points = [
+                _point(candidates[figure.candidate], figure, kept.scale, len(cluster.hosts) - 1)
+                for figure in compared.figures
+            ]
+            kept.add(compared, points)
     return kept.points
 
 

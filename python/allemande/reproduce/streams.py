@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from os import cpu_count
 from statistics import fmean
 from typing import Any
 
@@ -17,6 +15,7 @@ from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
+from allemande.simulation.parallel import SweepWatcher, spread
 from allemande.topology import Cluster
 
 
@@ -30,7 +29,7 @@ class _Run:
     options: dict[str, Any]
 
 
-def _gbit_s(run: _Run) -> float | None:
+def _gbit_s(run: _Run, _: SweepWatcher | None) -> float | None:
     """All streams together; None where ports came to wait for each other."""
     try:
         found = _core.simulate_streams(
@@ -76,12 +75,10 @@ def run_streams(
                 run = _Run(cluster, pairs, size, data["duration_s"], data["warm_up_s"], options)
                 plan.append((curve["label"], size, run))
     lines = {curve["label"]: _Line(curve["label"], {}) for curve in data["curve"]}
-    with ProcessPoolExecutor(workers or cpu_count()) as pool:
-        found = pool.map(_gbit_s, (run for _, _, run in plan), chunksize=8)
-        for number, ((label, size, _), value) in enumerate(zip(plan, found, strict=True), 1):
-            lines[label].by_size.setdefault(size, []).append(value)
-            if watcher is not None:
-                watcher(number / len(plan))
+    costs = [run.duration_s + run.warm_up_s for _, _, run in plan]
+    found = spread(_gbit_s, [run for _, _, run in plan], costs, workers, watcher)
+    for (label, size, _), value in zip(plan, found, strict=True):
+        lines[label].by_size.setdefault(size, []).append(value)
     rows = [
         Row(experiment.figure, row["point"], row.get("published"), _value(lines, row))
         for row in data["row"]

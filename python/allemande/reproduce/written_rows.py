@@ -62,6 +62,13 @@ def rounded_up(seconds: float) -> str:
     return "days"
 
 
+def seconds_of(took: str) -> float:
+    """What `rounded_up` wrote."""
+    units = {"s": 1.0, "min": 60.0, "h": 3600.0}
+    step, _, name = took.partition(" ")
+    return float(step) * units[name] if name in units else 24 * units["h"]
+
+
 def with_rows(text: str, name: str, rows: Sequence[Row], took: str | None = None) -> str:
     """The README with this table. `took`: as `rounded_up` says; None leaves what stands there.
 

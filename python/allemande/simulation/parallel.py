@@ -8,17 +8,24 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from allemande.simulation.case import Case, Result, run_case
 
 POLL_S = 0.1
 CASE_COST = 20_000  # bytes per pair that take as long as starting a case
 
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 # Told the part of all work that is done, 0 to 1.
 SweepWatcher = Callable[[float], None]
+# What is done with an item; told where to say which part of it is done. A function of a module, so
+# that another process finds it.
+Work = Callable[[Item, SweepWatcher | None], Made]
+# Told the number of an item, and what was made of it, as soon as it is.
+Ended = Callable[[int, Made], None]
 
-shared_progress: Any = None  # of a worker process: one slot per case
+shared_progress: Any = None  # of a worker process: one slot per item
 
 
 def _adopt_progress(slots: Any) -> None:
@@ -29,69 +36,80 @@ def _adopt_progress(slots: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _run_shared(index: int, case: Case) -> Result:
+def _work_shared(work: Work[Item, Made], index: int, item: Item) -> Made:
     def tell(done: float) -> None:
         shared_progress[index] = done
 
-    result = run_case(case, tell)
+    made = work(item, tell)
     shared_progress[index] = 1.0
-    return result
+    return made
 
 
-def _cost(case: Case) -> float:
-    """Work of a case among others on like networks: only ratios count."""
-    exchanges = case.options.get("exchanges", 1)
-    return float(case.size * exchanges + CASE_COST)
+def spread(
+    work: Work[Item, Made],
+    items: Sequence[Item],
+    costs: Sequence[float],
+    workers: int = 0,
+    watcher: SweepWatcher | None = None,
+    ended: Ended[Made] | None = None,
+) -> list[Made]:
+    """What `work` makes of each item, in the order of the items, by processes side by side.
 
-
-def run_cases(
-    cases: Sequence[Case], workers: int = 0, watcher: SweepWatcher | None = None
-) -> list[Result]:
-    """Results in the order of the cases. `workers` 0: as many as there are cores."""
-    workers = min(workers or len(os.sched_getaffinity(0)), len(cases))
+    `workers` 0: as many as there are cores. `costs`: of an item among the others, as ratios.
+    """
+    workers = min(workers or len(os.sched_getaffinity(0)), len(items))
     if workers <= 1:
-        return _run_one_by_one(cases, watcher)
-    costs = [_cost(case) for case in cases]
+        return _one_by_one(work, items, costs, watcher, ended)
     context = multiprocessing.get_context("spawn")
-    slots: Any = context.Array("d", len(cases), lock=False)
+    slots: Any = context.Array("d", len(items), lock=False)
     # The dearest first, or the last one would run alone at the end.
-    order = sorted(range(len(cases)), key=lambda index: -costs[index])
+    order = sorted(range(len(items)), key=lambda index: -costs[index])
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_adopt_progress, initargs=(slots,)
     ) as pool:
-        futures: dict[int, Future[Result]] = {
-            index: pool.submit(_run_shared, index, cases[index]) for index in order
+        futures: dict[Future[Made], int] = {
+            pool.submit(_work_shared, work, index, items[index]): index for index in order
         }
-        pending = set(futures.values())
+        made: dict[int, Made] = {}
+        pending = set(futures)
         try:
             while pending:
                 done, pending = wait(pending, POLL_S, FIRST_COMPLETED)
                 for future in done:
-                    future.result()
+                    index = futures[future]
+                    made[index] = future.result()
+                    if ended is not None:
+                        ended(index, made[index])
                 if watcher is not None:
                     parts = sum(c * part for c, part in zip(costs, slots, strict=True))
                     watcher(parts / sum(costs))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return [futures[index].result() for index in range(len(cases))]
+        return [made[index] for index in range(len(items))]
 
 
-def _run_one_by_one(cases: Sequence[Case], watcher: SweepWatcher | None) -> list[Result]:
-    costs = [_cost(case) for case in cases]
+def _one_by_one(
+    work: Work[Item, Made],
+    items: Sequence[Item],
+    costs: Sequence[float],
+    watcher: SweepWatcher | None,
+    ended: Ended[Made] | None,
+) -> list[Made]:
     total = sum(costs)
-    results = []
+    all_made = []
     before = 0.0
-    for case, own in zip(cases, costs, strict=True):
-        if watcher is None:
-            results.append(run_case(case))
-        else:
-            results.append(run_case(case, _tell_part(watcher, before / total, own / total)))
+    for index, (item, own) in enumerate(zip(items, costs, strict=True)):
+        tell = None if watcher is None else _tell_part(watcher, before / total, own / total)
+        made = work(item, tell)
+        if ended is not None:
+            ended(index, made)
+        all_made.append(made)
         before += own
-    return results
+    return all_made
 
 
-def _tell_part(watcher: SweepWatcher, before: float, part: float) -> Callable[[float], None]:
+def _tell_part(watcher: SweepWatcher, before: float, part: float) -> SweepWatcher:
     last = -1.0
 
     def tell(done: float) -> None:
@@ -102,3 +120,16 @@ def _tell_part(watcher: SweepWatcher, before: float, part: float) -> Callable[[f
             watcher(before + part * done)
 
     return tell
+
+
+def _cost(case: Case) -> float:
+    """Work of a case among others on like networks."""
+    exchanges = case.options.get("exchanges", 1)
+    return float(case.size * exchanges + CASE_COST)
+
+
+def run_cases(
+    cases: Sequence[Case], workers: int = 0, watcher: SweepWatcher | None = None
+) -> list[Result]:
+    """Results in the order of the cases. `workers` 0: as many as there are cores."""
+    return spread(run_case, cases, [_cost(case) for case in cases], workers, watcher)
