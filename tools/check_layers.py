@@ -106,7 +106,7 @@ LAYERS: dict[str, set[str]] = {
         "transport/io",
     },
     "session": {"communicator", "ways", "job", "tally", "tuning", "model", "plan"},
-    "mpi/abi": {"session", "job", "tally", "carrier", "messages/io", "transport/io"},
+    "mpi/abi": {"session", "job", "tuning", "tally", "carrier", "messages/io", "transport/io"},
     "capi": {"communicator", "job"},
     "bindings": {
         "capi",

@@ -36,6 +36,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       courier_(job, comm, members_, ways_, life_),
       report_(job, members_, ways_, courier_),
       trials_(job, comm, members_, ways_, report_),
+      library_(job, comm),
       taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
       queue_(job.mpi, comm, life_) {
@@ -107,22 +108,25 @@ int Communicator::exchange(const courier::AlltoallCall& call) {
 }
 
 int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
+  if (!courier_.has_udp() && !library_.asked()) ways_.take_library(library_.ask());
   Tried& tried = trials_.of(call.bytes(), messages_refused_);
-  while (tried.way().kind == tuning::Way::Kind::kMessages && !has_messages()) {
-    tried.trial.rule_out(tried.trial.way());
-  }
+  while (!can_take(tried.way())) tried.trial.rule_out(tried.trial.way());
   const tuning::Way way = tried.way();
   taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
   if (!ways_.goes_over_udp(way)) courier_.goes_elsewhere(call.bytes());
   const base::Nanos begin = io::monotonic_now();
+  const bool ours = way.kind != tuning::Way::Kind::kNative;
   const int code =
-      way == tuning::kNativeWay ? by_library(job_, call.native) : stage_and_carry(call, way);
+      ours ? stage_and_carry(call, way)
+           : by_library(job_, [&] { return library_.run(call, tuning::algorithm_of(way)); });
   return note_time(call.name, tried, begin, code);
 }
 
-// All ranks come here in the same call, the first that is to take messages: a communicator that is
-// used once or twice takes nothing of the library's for it.
-bool Communicator::has_messages() {
+// All ranks come here in the same call. Messages are opened in the first that is to take them: a
+// communicator that is used once or twice takes nothing of the library's for it.
+bool Communicator::can_take(tuning::Way way) {
+  if (way.kind == tuning::Way::Kind::kNative) return library_.ready(tuning::algorithm_of(way));
+  if (way.kind != tuning::Way::Kind::kMessages) return true;
   if (!courier_.has_messages() && !messages_refused_) {
     messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
@@ -380,6 +384,7 @@ void Communicator::close() {
   if (!failure_.happened()) trials_.record();
   open_ = false;
   courier_.close();
+  library_.close();
   staging_->release();
   blocks_->release();
 }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "communicator/block_load.h"
+#include "communicator/library_ways.h"
 #include "communicator/neighbour_load.h"
 #include "communicator/neighbourhood.h"
 #include "communicator/nonblocking_queue.h"
@@ -95,7 +96,8 @@ class Communicator {
   int exchange_on_trial(const courier::AlltoallCall& call);
   int exchange_blocks_on_trial(const courier::BlockCall& call);
   int exchange_neighbours(const courier::NeighbourCall& call);
-  bool has_messages();
+  // Whether all ranks can take this way. Collective in the first call that would.
+  bool can_take(tuning::Way way);
   int note_time(const char* function, Tried& tried, base::Nanos begin, int code);
 
   int stage_and_carry(const courier::AlltoallCall& call, tuning::Way way);
@@ -134,6 +136,7 @@ class Communicator {
   // From the first call among neighbours on; where such calls may be nonblocking, from the start.
   std::optional<Neighbourhood> neighbourhood_;
   NeighbourLoad neighbour_load_;
+  LibraryWays library_;
   TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
   std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();

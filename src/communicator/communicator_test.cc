@@ -89,6 +89,52 @@ TEST(Communicator, TrialsTakeTheLibrarysOwnWayInTurn) {
   }
 }
 
+// Calls over messages on trial; how often each rank's library was told to take `pairwise`.
+std::vector<int> told_pairwise(job::FakeJob& job, const Configure& configure) {
+  const auto all = [&](FakeRank& rank) {
+    over_messages_on_trial(rank);
+    configure(rank);
+  };
+  on_communicator(job, all, [&](FakeRank& rank, Communicator& comm) {
+    FakeBlocks blocks(kRanks, rank.rank, 2000);
+    for (int call = 0; call < 3000; ++call) {
+      blocks.clear();
+      ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kComm)), job::kMpiSuccess);
+      ASSERT_TRUE(blocks.arrived()) << call;
+    }
+  });
+  EXPECT_FALSE(job.hung());
+  std::vector<int> told;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank)
+    told.push_back(job.calls(rank)["told pairwise"]);
+  return told;
+}
+
+void may_be_told_pairwise(FakeRank& rank) {
+  rank.ops.may_be_told.add(tuning::LibraryAlgorithm::kPairwise);
+}
+
+TEST(Communicator, AlgorithmsOfTheLibraryAreOnTrialWhereUdpCannotGo) {
+  job::FakeJob job(kRanks);
+  const auto told = told_pairwise(job, may_be_told_pairwise);
+  EXPECT_GT(told[0], 0);
+  EXPECT_THAT(told, testing::Each(told[0]));
+}
+
+TEST(Communicator, WhatOneRanksLibraryCannotBeToldNoneIsTold) {
+  job::FakeJob job(kRanks);
+  const auto told = told_pairwise(job, [](FakeRank& rank) {
+    if (rank.rank != 1) may_be_told_pairwise(rank);
+  });
+  EXPECT_THAT(told, testing::Each(0));
+}
+
+TEST(Communicator, WhereTellingFailsOnOneRankNoneTakesTheAlgorithm) {
+  job::FakeJob job(kRanks);
+  job.fail({.rank = 1, .call = "tell"});
+  EXPECT_THAT(told_pairwise(job, may_be_told_pairwise), testing::Each(0));
+}
+
 TEST(Communicator, DecisionsAreRecordedByKeys) {
   job::FakeJob job(2);
   std::vector<tuning::Decision> recorded;

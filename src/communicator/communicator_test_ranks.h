@@ -86,9 +86,10 @@ struct FakeBlocks {
     made.comm = comm;
     made.send = {send.data(), static_cast<std::int64_t>(bytes), type, 1, 1};
     made.recv = {recv.data(), static_cast<std::int64_t>(bytes), type, 1, 1};
-    made.native = [this, &ops, comm] {
-      return ops.native_alltoall(comm, send.data(), recv.data(), bytes);
+    made.native_on = [this, &ops](job::CommHandle on) {
+      return ops.native_alltoall(on, send.data(), recv.data(), bytes);
     };
+    made.native = [native = made.native_on, comm] { return native(comm); };
     return made;
   }
   // The same blocks as those of an MPI_Alltoallv; what it refers to is kept here.

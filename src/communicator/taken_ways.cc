@@ -33,15 +33,15 @@ void TakenWays::note_end(const char* function, tuning::Way way, std::uint64_t by
 }
 
 tally::WayId TakenWays::id_of(tuning::Way way, bool decided) {
-  const bool native = way == tuning::kNativeWay;
+  const bool native = way.kind == tuning::Way::Kind::kNative;
   decided = decided || !native;  // ours are told by their names alone
   const auto known = std::find_if(known_.begin(), known_.end(), [&](const Known& one) {
     return one.way == way && one.decided == decided;
   });
   if (known != known_.end()) return known->id;
-  const auto id = job_.tally.way(!native   ? ways_.name_of(way)
-                                 : decided ? "library: faster here"
-                                           : "library: on trial");
+  const auto id =
+      job_.tally.way(!native ? ways_.name_of(way)
+                             : ways_.key_of(way) + (decided ? ": faster here" : ": on trial"));
   known_.push_back({way, decided, id});
   return id;
 }

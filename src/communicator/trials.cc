@@ -13,6 +13,8 @@ namespace {
 
 // Over TCP MPI libraries connect two processes in 5 to 10 ms (measured in the lab).
 constexpr base::Nanos kConnectionTime = 5 * base::kMillisecond;
+// The first messages on a communicator of its own, which Open MPI has for each algorithm.
+constexpr base::Nanos kNewCommunicatorTime = 200 * base::kMicrosecond;
 // So small blocks libraries combine as well, and send few messages.
 constexpr std::uint64_t kLibrariesCombine = 256;
 
@@ -58,6 +60,8 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
     if (!tuning::combines(way)) made.trial.needs(i, uncombined);
     if (tuning::opens_connections(way, bytes, ways_.transport_of({}))) {
       made.trial.opens(i, base::Nanos{members_.ranks - 1} * kConnectionTime);
+    } else if (tuning::is_told(way)) {
+      made.trial.opens(i, kNewCommunicatorTime);
     }
   }
   risk(made, bytes);
@@ -116,7 +120,6 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
 
 // Where ours goes over UDP the messages of the library, and ours by it, go over TCP on the same
 // network. A profile knows whether they stall.
-// network.
 void Trials::risk(Tried& tried, std::uint64_t bytes) const {
   tried.stalls.assign(tried.ways.size(), 0);
   if (!ways_.goes_over_udp({})) return;
@@ -198,7 +201,7 @@ std::optional<tuning::Way> Trials::decided(std::uint64_t bytes) const {
     return leaves_to_library(bytes) ? std::nullopt : std::optional(ours);
   }
   const tuning::Way way = found->second.ways[found->second.trial.chosen()];
-  if (way == tuning::kNativeWay) return std::nullopt;
+  if (way.kind == tuning::Way::Kind::kNative) return std::nullopt;
   return way.kind == tuning::Way::Kind::kMessages ? ours : way;
 }
 

@@ -18,7 +18,9 @@ struct AlltoallCall {
   bool persistent = false;  // MPI_Alltoall_init
   job::TypedBuffer send;    // not used when in place
   job::TypedBuffer recv;
-  std::function<int()> native;    // the same call, by the MPI library; its error code
+  std::function<int()> native;  // the same call, by the MPI library; its error code
+  // The same on another communicator of the same ranks in the same order.
+  std::function<int(job::CommHandle on)> native_on;
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
 
   // Per pair of ranks; MPI makes this equal on all of them.

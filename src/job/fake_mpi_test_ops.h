@@ -58,6 +58,8 @@ class FakeJob {
     const std::lock_guard lock(mutex_);
     fault_ = std::move(fault);
   }
+  // Notes a call, which is to fail if this is true.
+  bool counts(std::uint32_t rank, const std::string& call) { return fails(rank, call); }
   // How often the rank has made each call.
   std::map<std::string, int> calls(std::uint32_t rank) {
     const std::lock_guard lock(mutex_);
@@ -301,11 +303,27 @@ class FakePersistent final : public PersistentRequest {
   Outcome outcome_;
 };
 
+// An algorithm that the library was told to take: the same exchange.
+class FakeTold final : public ToldLibrary {
+ public:
+  FakeTold(FakeJob& job, std::uint32_t rank, CommHandle comm, tuning::LibraryAlgorithm algorithm)
+      : job_(job), rank_(rank), comm_(comm), name_(tuning::name_of(algorithm)) {}
+  int run(const std::function<int(CommHandle on)>& exchange) override {
+    return job_.counts(rank_, "told " + name_) ? kFakeError : exchange(comm_);
+  }
+
+ private:
+  FakeJob& job_;
+  std::uint32_t rank_;
+  CommHandle comm_;
+  std::string name_;
+};
+
 // The MPI of one rank. Type 0 is bytes that lie back to back; all others are packed and unpacked
 // byte by byte, in the same order.
-class FakeMpiOps final : public MpiOps {
+class FakeMpiOps final : public MpiOps, public LibraryAlgorithms {
  public:
-  FakeMpiOps(FakeJob& job, std::uint32_t rank) : job_(job), rank_(rank) {}
+  FakeMpiOps(FakeJob& job, std::uint32_t rank) : job_(job), rank_(rank) { algorithms_ = this; }
   ~FakeMpiOps() override { leave(); }
 
   // The rank's process has ended: collectives that wait for it fail.
@@ -322,6 +340,13 @@ class FakeMpiOps final : public MpiOps {
     return *reinterpret_cast<FakePersistent*>(handle);
   }
   bool provides_threads = false;
+  tuning::AlgorithmSet may_be_told;
+  tuning::AlgorithmSet known() override { return may_be_told; }
+  base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle comm,
+                                                  tuning::LibraryAlgorithm algorithm) override {
+    if (job_.fails(rank_, "tell")) return base::io_error("the library is told nothing");
+    return std::unique_ptr<ToldLibrary>(std::make_unique<FakeTold>(job_, rank_, comm, algorithm));
+  }
 
   // The library's own MPI_Alltoall, for bytes.
   int native_alltoall(CommHandle comm, const std::byte* send, std::byte* recv,

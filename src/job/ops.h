@@ -14,6 +14,7 @@
 #include "carrier/point_to_point.h"
 #include "job/bootstrap.h"
 #include "job/comm_life.h"
+#include "tuning/library_algorithms.h"
 
 namespace alm::job {
 
@@ -70,6 +71,26 @@ struct Neighbours {
 
   std::vector<std::uint32_t> to;
   std::vector<Source> from;
+};
+
+// Carries exchanges of one communicator out by one algorithm of the library.
+class ToldLibrary {
+ public:
+  virtual ~ToldLibrary() = default;
+  // `exchange` is the program's call, on a communicator of the same ranks in the same order.
+  // Returns its error code, which has been raised on the program's communicator.
+  virtual int run(const std::function<int(CommHandle on)>& exchange) = 0;
+};
+
+// The algorithms of MPI_Alltoall that the library of this rank may be told to take.
+class LibraryAlgorithms {
+ public:
+  virtual ~LibraryAlgorithms() = default;
+  // The first call may take a while.
+  virtual tuning::AlgorithmSet known() = 0;
+  // Collective over `comm`. Precondition: `algorithm` is known on all ranks.
+  virtual base::Result<std::unique_ptr<ToldLibrary>> tell(CommHandle comm,
+                                                          tuning::LibraryAlgorithm algorithm) = 0;
 };
 
 // "rank 3 on h3".
@@ -132,6 +153,9 @@ class MpiOps : public Bootstrap {
   virtual base::Result<std::unique_ptr<carrier::PointToPoint>> make_point_to_point(
       CommHandle comm, RankName name, double time_scale) = 0;
 
+  // Null: the library cannot be told anything.
+  LibraryAlgorithms* algorithms() const { return algorithms_; }
+
   // The code that raise() returns for such an error, without raising it.
   [[nodiscard]] virtual int error_code(const base::Error& error) = 0;
 
@@ -144,6 +168,9 @@ class MpiOps : public Bootstrap {
 
   // Frees everything that was made inside MPI. Called before PMPI_Finalize.
   virtual void close() = 0;
+
+ protected:
+  LibraryAlgorithms* algorithms_ = nullptr;
 };
 
 }  // namespace alm::job

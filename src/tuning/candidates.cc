@@ -65,6 +65,47 @@ std::vector<plan::MessageOrder> message_orders(const CandidatesWanted& wanted) {
   return orders;
 }
 
+// Whether the library may be told to send in this order.
+bool library_has(plan::MessageOrder order, const CandidatesWanted& wanted) {
+  using plan::MessageOrder;
+  const AlgorithmSet& library = wanted.library;
+  // What MPICH calls pairwise is by exclusive or where it can be. It alone has `scattered`.
+  const bool mpich = library.has(LibraryAlgorithm::kScattered);
+  const bool in_pairs = mpich && plan::is_of_its_own(MessageOrder::kExchange, wanted.ranks);
+  switch (order) {
+    case MessageOrder::kPairwise:
+      return library.has(LibraryAlgorithm::kPairwise) && !in_pairs;
+    case MessageOrder::kExchange:
+      return library.has(LibraryAlgorithm::kPairwise) && in_pairs;
+    case MessageOrder::kBruck:
+      return library.has(LibraryAlgorithm::kBruck);
+    case MessageOrder::kMany:
+      return mpich;
+    case MessageOrder::kAll:
+      return library.has(LibraryAlgorithm::kLinear) ||
+             (mpich && !plan::is_of_its_own(MessageOrder::kMany, wanted.ranks));
+    case MessageOrder::kFew:
+      break;
+  }
+  return false;
+}
+
+// In the order in which they are tried.
+std::vector<Way> library_ways(const CandidatesWanted& wanted) {
+  std::vector<Way> ways;
+  if (wanted.ranks <= 2) return ways;
+  const bool tiny = wanted.bytes <= kBruckMax;
+  std::vector<LibraryAlgorithm> order = {LibraryAlgorithm::kPairwise, LibraryAlgorithm::kLinearSync,
+                                         LibraryAlgorithm::kScattered, LibraryAlgorithm::kLinear};
+  if (wanted.bytes <= kBruckOverMessagesMax) {
+    order.insert(tiny ? order.begin() : order.end(), LibraryAlgorithm::kBruck);
+  }
+  for (const LibraryAlgorithm algorithm : order) {
+    if (wanted.library.has(algorithm)) ways.push_back(library_way(algorithm));
+  }
+  return ways;
+}
+
 // All over UDP that may be as fast as what the model takes, by the profile, the best first; where
 // it does not speak of that, the one by packets.
 std::vector<Way> others_over_udp(const CandidatesWanted& wanted, Way model) {
@@ -119,7 +160,8 @@ Transport transport_of(Way way, Transport rounds) {
 }
 
 bool combines(Way way) {
-  return way.kind == Way::Kind::kPhased || way.kind == Way::Kind::kNative ||
+  return way.kind == Way::Kind::kPhased || way == kNativeWay ||
+         way == library_way(LibraryAlgorithm::kBruck) ||
          way == message_way(plan::MessageOrder::kBruck);
 }
 
@@ -134,18 +176,19 @@ std::vector<Way> candidates(const CandidatesWanted& wanted) {
   if (ways.front() != model) ways.push_back(model);
   if (wanted.sharing == Sharing::kTried) ways.push_back(kSharedWay);
   for (const Way other : others_over_udp(wanted, model)) ways.push_back(other);
+  for (const Way told : library_ways(wanted)) ways.push_back(told);
   for (const plan::MessageOrder order : message_orders(wanted)) {
-    if (message_way(order) != ways.front()) ways.push_back(message_way(order));
+    if (message_way(order) == ways.front() || library_has(order, wanted)) continue;
+    ways.push_back(message_way(order));
   }
   if (wanted.foreseen) order_those_foreseen(ways, wanted);
   return ways;
 }
 
 bool opens_connections(Way way, std::uint64_t bytes, Transport rounds) {
-  const bool messages = way.kind == Way::Kind::kMessages ||
+  const bool messages = way.kind == Way::Kind::kMessages || is_told(way) ||
                         (way.kind == Way::Kind::kRounds && rounds == Transport::kMpi);
-  return messages && bytes <= kCombinedByLibrariesMax &&
-         way != message_way(plan::MessageOrder::kBruck);
+  return messages && bytes <= kCombinedByLibrariesMax && !combines(way);
 }
 
 std::string_view key_of(plan::MessageOrder order) {

@@ -12,6 +12,7 @@
 #include "plan/combining.h"
 #include "plan/message_order.h"
 #include "tuning/forecast.h"
+#include "tuning/library_algorithms.h"
 #include "tuning/trial.h"
 
 namespace alm::tuning {
@@ -20,7 +21,7 @@ struct Way {
   enum class Kind : std::uint8_t {
     kRounds,    // in the rounds of the communicator's plan, over UDP or MPI messages
     kPhased,    // over UDP in phases; `index` among the combining plans
-    kNative,    // the MPI library's own
+    kNative,    // by the MPI library; `index` is a LibraryAlgorithm
     kMessages,  // over MPI messages; `index` is a plan::MessageOrder
     kShared,    // as kRounds over UDP, shared by all leaders of each host
   };
@@ -30,7 +31,16 @@ struct Way {
   bool operator==(const Way&) const = default;
 };
 
-constexpr Way kNativeWay{Way::Kind::kNative, 0};
+constexpr Way library_way(LibraryAlgorithm algorithm) {
+  return {Way::Kind::kNative, static_cast<std::uint32_t>(algorithm)};
+}
+constexpr Way kNativeWay = library_way(LibraryAlgorithm::kOwnChoice);
+// Precondition: a way by the library.
+constexpr LibraryAlgorithm algorithm_of(Way way) {
+  return static_cast<LibraryAlgorithm>(way.index);
+}
+// Whether the library has to be told which algorithm it takes.
+constexpr bool is_told(Way way) { return way.kind == Way::Kind::kNative && way != kNativeWay; }
 constexpr Way kSharedWay{Way::Kind::kShared, 0};
 constexpr Way phased_way(std::size_t index) {
   return {Way::Kind::kPhased, static_cast<std::uint32_t>(index)};
@@ -39,7 +49,7 @@ constexpr Way message_way(plan::MessageOrder order) {
   return {Way::Kind::kMessages, static_cast<std::uint32_t>(order)};
 }
 
-// `rounds`: the transport of the communicator's plan. The library's own way counts as kMpi, because
+// `rounds`: the transport of the communicator's plan. Ways by the library count as kMpi, because
 // its messages cost what ours cost.
 Transport transport_of(Way way, Transport rounds);
 // Whether blocks of several pairs may share a packet. True for the library's own way, which may do
@@ -65,6 +75,8 @@ struct CandidatesWanted {
   Sharing sharing = Sharing::kNone;
   // Where UDP cannot go: all orders of MPI libraries are tried, and this is the first way.
   std::optional<Way> over_messages = {};
+  // What the library may be told to take, in place of the same order over messages of ours.
+  AlgorithmSet library = {};
   std::function<Foreseen(Way)> foreseen = {};  // by a profile; empty: there is none
 };
 
@@ -73,9 +85,10 @@ struct CandidatesWanted {
 Way first_over_messages(std::uint32_t ranks, std::uint64_t bytes);
 
 // In order of preference: the model's choice, the library's own way, the model's choice with
-// several leaders, ways that the model finds nearly as good, and MPI messages in the orders that
-// may suit the size. With a profile, the ways it predicts are sorted by time among the places that
-// they have in this list. A way that opens connections then comes after one that does not.
+// several leaders, ways that the model finds nearly as good, algorithms of the library and MPI
+// messages in the orders that may suit the size. With a profile, the ways it predicts are sorted by
+// time among the places that they have in this list. A way that opens connections then comes after
+// one that does not.
 std::vector<Way> candidates(const CandidatesWanted& wanted);
 
 // Whether this way has to open connections: MPI libraries connect two processes when they first

@@ -160,6 +160,43 @@ TEST(Candidates, WhereUdpCannotGoEveryOrderOfALibraryIsTried) {
   EXPECT_THAT(ways(32, 4096), Not(Contains(kExchange))) << "with UDP, trials cost more than that";
 }
 
+std::vector<Way> ways_with_library(std::uint32_t ranks, std::uint64_t bytes,
+                                   std::initializer_list<LibraryAlgorithm> library) {
+  CandidatesWanted wanted;
+  wanted.ranks = ranks;
+  wanted.bytes = bytes;
+  wanted.over_messages = first_over_messages(ranks, bytes);
+  for (const LibraryAlgorithm algorithm : library) wanted.library.add(algorithm);
+  return candidates(wanted);
+}
+
+constexpr Way told(LibraryAlgorithm algorithm) { return library_way(algorithm); }
+constexpr Way ours(plan::MessageOrder order) { return message_way(order); }
+
+TEST(Candidates, WhatOpenMpiMayBeToldStandsForTheSameOrderOfOurs) {
+  using enum LibraryAlgorithm;
+  const auto all =
+      ways_with_library(32, 4096, {kLinear, kPairwise, LibraryAlgorithm::kBruck, kLinearSync});
+  EXPECT_THAT(all,
+              ElementsAre(kRounds, kNativeWay, told(kPairwise), told(kLinearSync), told(kLinear),
+                          told(LibraryAlgorithm::kBruck), ours(plan::MessageOrder::kExchange),
+                          ours(plan::MessageOrder::kFew)));
+  EXPECT_EQ(ways_with_library(32, 8, {LibraryAlgorithm::kBruck})[3],
+            told(LibraryAlgorithm::kBruck));
+}
+
+TEST(Candidates, WhatMpichMayBeToldStandsForTheSameOrderOfOurs) {
+  using enum LibraryAlgorithm;
+  const auto pairs = ways_with_library(32, 4096, {kPairwise, kScattered});
+  EXPECT_THAT(pairs, Contains(ours(plan::MessageOrder::kPairwise)));
+  EXPECT_THAT(pairs, Not(Contains(ours(plan::MessageOrder::kExchange)))) << "MPICH does so";
+  EXPECT_THAT(pairs, Not(Contains(ours(plan::MessageOrder::kAll)))) << "its window is as large";
+  const auto shift = ways_with_library(36, 4096, {kPairwise, kScattered});
+  EXPECT_THAT(shift, Not(Contains(ours(plan::MessageOrder::kPairwise))));
+  EXPECT_THAT(shift, Not(Contains(ours(plan::MessageOrder::kMany))));
+  EXPECT_THAT(shift, Contains(ours(plan::MessageOrder::kAll)));
+}
+
 TEST(Candidates, RoundsOverMessagesOpenConnections) {
   EXPECT_TRUE(opens_connections(kRounds, 8, Transport::kMpi));
   EXPECT_FALSE(opens_connections(kRounds, 8, Transport::kUdp));
@@ -192,6 +229,8 @@ TEST(Candidates, MessageOrdersHaveKeysOfTheirOwn) {
 TEST(Candidates, OnesThatCombineBlocks) {
   EXPECT_TRUE(combines(phased_way(0)));
   EXPECT_TRUE(combines(kNativeWay)) << "it may";
+  EXPECT_TRUE(combines(library_way(LibraryAlgorithm::kBruck)));
+  EXPECT_FALSE(combines(library_way(LibraryAlgorithm::kPairwise)));
   EXPECT_TRUE(combines(message_way(plan::MessageOrder::kBruck)));
   EXPECT_FALSE(combines(Way{}));
   for (const auto order :

@@ -65,7 +65,8 @@ std::vector<std::string> candidates_of(std::string_view key, std::string_view mp
     return names;
   }
   if (library.empty()) return {};
-  if (key == "library") return {library};
+  if (key == kLibrary) return {library};
+  if (key.starts_with(kToldLibrary)) return {library + std::string(key.substr(kLibrary.size()))};
   // Messages in the order of one of the library's algorithms take about as long as that.
   constexpr std::pair<std::string_view, std::string_view> kAlike[] = {
       {"mpi pairwise", ":pairwise"}, {"mpi bruck", ":bruck"},   {"mpi all", ":linear"},

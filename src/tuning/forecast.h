@@ -49,7 +49,7 @@ class Forecast {
            const plan::Tuning* tuning = nullptr);
 
   // The prediction for a way, by its key in decision files: "udp grid:8x4", "mpi pairwise",
-  // "library".
+  // "library", "library:bruck".
   Foreseen of(std::string_view key, std::uint64_t bytes) const;
 
  private:

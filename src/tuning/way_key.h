@@ -1,5 +1,6 @@
-// How decision files, profiles and logs name the ways of ours over UDP: "udp grid:8x4". Keys are
-// the same in every version.
+// How decision files, profiles and logs name ways: those of ours over UDP "udp grid:8x4", those of
+// the MPI library "library", or "library:bruck" where it is told what to take. Keys are the same in
+// every version.
 #pragma once
 
 #include <string>
@@ -8,6 +9,8 @@
 namespace alm::tuning {
 
 inline constexpr std::string_view kOverUdp = "udp ";
+inline constexpr std::string_view kLibrary = "library";
+inline constexpr std::string_view kToldLibrary = "library:";
 
 // `identity`: that of the plan.
 inline std::string key_over_udp(std::string_view identity) {

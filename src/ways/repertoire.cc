@@ -7,6 +7,7 @@
 
 #include "carrier/slices.h"
 #include "plan/combining.h"
+#include "tuning/way_key.h"
 #include "ways/plan_settings.h"
 
 namespace alm::ways {
@@ -108,7 +109,8 @@ tuning::Way Repertoire::find_message_way(std::uint64_t bytes) const {
   tuning::Foreseen least = foreseen(best, bytes);
   for (const tuning::Way way : tuning::candidates(wanted)) {
     const tuning::Foreseen one = foreseen(way, bytes);
-    if (way == tuning::kNativeWay || !one.comparable(least) || one.time >= least.time) continue;
+    if (way.kind == tuning::Way::Kind::kNative || !one.comparable(least) || one.time >= least.time)
+      continue;
     best = way;
     least = one;
   }
@@ -138,6 +140,7 @@ std::vector<tuning::Way> Repertoire::candidates(std::uint64_t bytes) const {
   wanted.ranks = members_.ranks;
   wanted.bytes = bytes;
   wanted.sharing = sharing(members_.host_block(bytes));
+  wanted.library = library_;
   if (transport_ != base::Transport::kUdp) wanted.over_messages = model_way(bytes);
   if (has_phases(bytes)) {
     wanted.packet_bytes = own_->packet_bytes();
@@ -186,7 +189,9 @@ const plan::Plan& Repertoire::plan_in_use() const {
 std::string Repertoire::key_of(tuning::Way way) const {
   switch (way.kind) {
     case tuning::Way::Kind::kNative:
-      return "library";
+      return tuning::is_told(way) ? fmt::format("{}{}", tuning::kToldLibrary,
+                                                tuning::name_of(tuning::algorithm_of(way)))
+                                  : std::string(tuning::kLibrary);
     case tuning::Way::Kind::kMessages:
       return fmt::format("mpi {}", tuning::key_of(static_cast<plan::MessageOrder>(way.index)));
     case tuning::Way::Kind::kPhased:
@@ -203,7 +208,9 @@ std::string Repertoire::name_of(tuning::Way way) const {
   constexpr std::string_view kOverMessages = " over MPI point-to-point messages";
   switch (way.kind) {
     case tuning::Way::Kind::kNative:
-      return "the MPI library";
+      return tuning::is_told(way)
+                 ? fmt::format("{} by the MPI library", tuning::name_of(tuning::algorithm_of(way)))
+                 : "the MPI library";
     case tuning::Way::Kind::kMessages:
       return fmt::format("{}{}", plan::name_of(static_cast<plan::MessageOrder>(way.index)),
                          kOverMessages);

@@ -40,6 +40,8 @@ class Repertoire {
   // phases, except between sites. Precondition: fit() for UDP.
   void take_udp(std::uint64_t phases_bytes_max);
   void take_messages() { transport_ = base::Transport::kMpi; }
+  // What the MPI library may be told to take, on all ranks: candidates from now on.
+  void take_library(tuning::AlgorithmSet algorithms) { library_ = algorithms; }
 
   const plan::Plan& plan_of_hosts() const { return own_->rounds(); }  // over UDP
   const plan::Plan& message_plan() const { return message_plan_; }    // among ranks
@@ -72,7 +74,7 @@ class Repertoire {
   // Packets that a rank sends, by the model; 0: not known.
   std::uint64_t packets_of(tuning::Way way, std::uint64_t bytes) const;
 
-  // "udp grid:8x4", "mpi pairwise", "library". Keys are the same in every version.
+  // "udp grid:8x4", "mpi pairwise", "library", "library:bruck". Keys are the same in every version.
   std::string key_of(tuning::Way way) const;
   // "grid 8 x 4 over UDP", for people.
   std::string name_of(tuning::Way way) const;
@@ -95,6 +97,7 @@ class Repertoire {
   plan::Plan message_plan_;
   bool orders_messages_ = false;  // over messages, the order of ours follows from their size
   std::optional<plan::Plan> site_message_plan_;
+  tuning::AlgorithmSet library_;
   std::uint64_t phases_bytes_max_ = 0;
   // With a forecast: model_way() of recent sizes. Several threads may call it.
   mutable std::mutex mutex_;

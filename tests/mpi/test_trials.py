@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from tests.mpi.mpi_job import Bench
@@ -59,6 +60,65 @@ def test_over_messages_alone(bench: Bench) -> None:
     done.check()
     assert done.stats["packets"] == 0
     assert "over UDP" not in decisions(done.warnings)[-1][0]
+
+
+def test_algorithms_of_the_library_are_on_trial_over_messages(bench: Bench) -> None:
+    env = {**TRYING, "ALLEMANDE_TRANSPORT": "mpi", "ALLEMANDE_SUMMARY": "1"}
+    done = bench.run("repeat", "1000", "8", env=env)
+    done.check()
+    assert "bruck by the MPI library" in decisions(done.warnings)[-1][5]
+    assert re.search(r"  library:[a-z-]+: (on trial|faster here)$", done.err, re.MULTILINE), (
+        done.err
+    )
+    bench.run("correct", "types", env=env).check()
+
+
+def segments(bench: Bench, file: Path, key: str) -> int:
+    """TCP's segments of all hosts in a job that takes over the decision for this way."""
+    text = re.sub(r'^chosen = ".*"$', f'chosen = "{key}"', file.read_text(), flags=re.MULTILINE)
+    # A time that no call comes near to: nothing else is tried.
+    known = rf'(\{{ key = "{key}".*?) time_us = [0-9.]+, seen = \d+'
+    text, found = re.subn(known, r"\1 time_us = 100000.0, seen = 8", text)
+    assert found == 1, text
+    file.write_text(text)
+    sent = "awk '/^Tcp: [0-9]/ { print $12 }' /proc/net/snmp"
+    script = bench.script(
+        "counted",
+        f"before=$({sent})\n{bench.program('repeat')} 300 8\necho SEGMENTS $(($({sent}) - before))",
+    )
+    env = {**TRYING, "ALLEMANDE_TRANSPORT": "mpi", "ALLEMANDE_DECISIONS": str(file)}
+    done = bench.run(script, env=env)
+    done.check()
+    assert "as decided before" in done.err
+    assert done.stats["native"] == 300 * len(bench.lab.hosts)
+    return sum(int(count) for count in re.findall(r"SEGMENTS (\d+)", done.out))
+
+
+def test_the_library_takes_what_it_is_told(bench: Bench, tmp_path: Path) -> None:
+    file = tmp_path / "decisions.toml"
+    env = {**TRYING, "ALLEMANDE_TRANSPORT": "mpi", "ALLEMANDE_DECISIONS": str(file)}
+    bench.run("repeat", "600", "8", env=env).check()
+    # Of six ranks each sends three messages, or five.
+    few, many = (segments(bench, file, f"library:{name}") for name in ("bruck", "pairwise"))
+    assert few < 0.8 * many, (few, many)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"OMPI_MCA_coll_tuned_bcast_algorithm": "1", "MPICH_ALLTOALL_THROTTLE": "8"},
+        {"ALLEMANDE_TRIALS": "off"},
+    ],
+)
+def test_a_library_that_the_user_tells_what_to_take_is_told_nothing(
+    bench: Bench, told: dict[str, str]
+) -> None:
+    env = {**TRYING, "ALLEMANDE_TRANSPORT": "mpi", "ALLEMANDE_SUMMARY": "1", **told}
+    done = bench.run("repeat", "300", "8", env=env)
+    done.check()
+    assert "by the MPI library" not in done.err and " library:" not in done.err.replace(
+        " library: ", " "
+    )
 
 
 def test_who_names_an_algorithm_gets_it(bench: Bench) -> None:

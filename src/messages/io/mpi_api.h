@@ -101,11 +101,23 @@
   X(Pack)                       \
   X(Unpack)
 
+// MPI's tool interface; null where the library has none.
+#define ALM_MPI_TOOL_FUNCTIONS(X) \
+  X(T_init_thread)                \
+  X(T_finalize)                   \
+  X(T_cvar_get_index)             \
+  X(T_cvar_get_info)              \
+  X(T_cvar_handle_alloc)          \
+  X(T_cvar_handle_free)           \
+  X(T_cvar_read)                  \
+  X(T_cvar_write)
+
 namespace alm::messages {
 
 struct MpiApi {
 #define ALM_MPI_DECLARE(name) decltype(&PMPI_##name) name = nullptr;
   ALM_MPI_FUNCTIONS(ALM_MPI_DECLARE)
+  ALM_MPI_TOOL_FUNCTIONS(ALM_MPI_DECLARE)
 #undef ALM_MPI_DECLARE
 #if MPI_VERSION >= 4
   decltype(&PMPI_Alltoall_c) Alltoall_c = nullptr;

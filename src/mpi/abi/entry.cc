@@ -124,13 +124,17 @@ template <class Given>
 int accelerate_or_pass(const void* caller, const Given& given) {
   if (!given.request) ++come;
   auto& self = interposer();
-  const auto native = [&] { return natively(self, given); };
+  const auto native = [&](Word comm) {
+    Given same = given;
+    same.comm = comm;
+    return natively(self, same);
+  };
   if (!self.library().contains(caller)) {
     const auto code = given.request ? self.ialltoall(given) : self.alltoall(given, native);
     if (code) return *code;
-    if (given.request) return self.passed(given, native());
+    if (given.request) return self.passed(given, native(given.comm));
   }
-  return native();
+  return native(given.comm);
 }
 
 }  // namespace

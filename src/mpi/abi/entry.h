@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace alm::mpi {
@@ -14,6 +15,9 @@ class Interposer;
 namespace alm::mpi::entry {
 
 using Word = std::uintptr_t;
+
+// A call of the program, by the MPI library on this communicator. Its error code.
+using Native = std::function<int(Word comm)>;
 
 // An array of counts or displacements: ints, or 64 bits wide in the _c forms.
 class Integers {

@@ -325,14 +325,14 @@ std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
 }
 
 template <class Given>
-std::optional<int> Interposer::counted(const Given& given, const std::function<int()>& native) {
+std::optional<int> Interposer::counted(const Given& given, const entry::Native& native) {
   if (inside || session_ == nullptr) return std::nullopt;
   tally::Tally& tally = session_->tally();
   if (!tally.counts()) return accelerate(given, native, nullptr);
   tally::Taken taken;
   const base::Nanos begin = io::monotonic_now();
   std::optional<int> code = accelerate(given, native, &taken);
-  if (!code) code = native();
+  if (!code) code = native(given.comm);
   const base::Nanos end = io::monotonic_now();
   if (code == MPI_SUCCESS) {  // else its arguments may not be valid
     tally.note(tally::function_of(name_of(given)), bytes_of(given), taken, end - begin);
@@ -359,17 +359,17 @@ template int Interposer::passed(const entry::Arguments&, int);
 template int Interposer::passed(const entry::BlockArguments&, int);
 
 std::optional<int> Interposer::alltoall(const entry::Arguments& given,
-                                        const std::function<int()>& native) {
+                                        const entry::Native& native) {
   return counted(given, native);
 }
 
 std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
-                                        const std::function<int()>& native) {
+                                        const entry::Native& native) {
   return counted(given, native);
 }
 
 template <class Given>
-std::optional<int> Interposer::accelerate(const Given& given, const std::function<int()>& native,
+std::optional<int> Interposer::accelerate(const Given& given, const entry::Native& native,
                                           tally::Taken* taken) {
   if (!session_->accelerating()) {
     session_->refuse(taken);
@@ -377,7 +377,7 @@ std::optional<int> Interposer::accelerate(const Given& given, const std::functio
   }
   const Inside guard;
   const auto carry = [&](auto& call, auto exchange) -> std::optional<int> {
-    call.native = native;
+    call.native = [&] { return native(given.comm); };
     call.taken = taken;
     return (session_.get()->*exchange)(call);
   };
@@ -390,6 +390,7 @@ std::optional<int> Interposer::accelerate(const Given& given, const std::functio
     auto described = describe_call(given);
     if (!described) return std::nullopt;
     if constexpr (std::is_same_v<Given, entry::Arguments>) {
+      described->native_on = native;  // handles are words
       return carry(*described, &session::Session::alltoall);
     } else {
       return carry(described->call, &session::Session::alltoall_blocks);

@@ -46,9 +46,8 @@ class Interposer {
   void passed_by(const char* name, const void* next);
 
   // Returns the MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const entry::Arguments& given, const std::function<int()>& native);
-  std::optional<int> alltoall(const entry::BlockArguments& given,
-                              const std::function<int()>& native);
+  std::optional<int> alltoall(const entry::Arguments& given, const entry::Native& native);
+  std::optional<int> alltoall(const entry::BlockArguments& given, const entry::Native& native);
   // The nonblocking forms, and the persistent ones.
   std::optional<int> ialltoall(const entry::Arguments& given);
   std::optional<int> ialltoall(const entry::BlockArguments& given);
@@ -86,9 +85,9 @@ class Interposer {
 
   // Carries the call out here or natively; counts and times both.
   template <class Given>
-  std::optional<int> counted(const Given& given, const std::function<int()>& native);
+  std::optional<int> counted(const Given& given, const entry::Native& native);
   template <class Given>
-  std::optional<int> accelerate(const Given& given, const std::function<int()>& native,
+  std::optional<int> accelerate(const Given& given, const entry::Native& native,
                                 tally::Taken* taken);
   // Starts what will be carried out here. Nothing: pass the call through.
   template <class Given>

@@ -124,6 +124,9 @@ void Library::resolve(void* handle) {
 #define ALM_MPI_RESOLVE(name) require(look_up(handle, "PMPI_" #name, api_.name), "PMPI_" #name);
   ALM_MPI_FUNCTIONS(ALM_MPI_RESOLVE)
 #undef ALM_MPI_RESOLVE
+#define ALM_MPI_RESOLVE_TOOL(name) look_up(handle, "PMPI_" #name, api_.name);
+  ALM_MPI_TOOL_FUNCTIONS(ALM_MPI_RESOLVE_TOOL)
+#undef ALM_MPI_RESOLVE_TOOL
 
   // Open MPI 4 has them as an extension.
   const auto look_up_persistent = [&](const std::string& name, void*& function) {

@@ -91,7 +91,9 @@ AbiOps::AbiOps(const messages::MpiApi& api, void (*on_delete)(void* state),
       before_abort_(std::move(before_abort)),
       threads_asked_for_(threads_asked_for),
       type_keyval_(make_type_keyval(api)),
-      persistent_(api, *this, sleepers_, private_self_) {
+      persistent_(api, *this, sleepers_, private_self_),
+      variables_(api, *this) {
+  algorithms_ = &variables_;
   api_.Comm_create_keyval(copy_no_state, deleted, &keyval_, reinterpret_cast<void*>(on_delete));
   api_.Comm_dup(api_.comm_self, &private_self_);
   api_.Comm_set_errhandler(private_self_, api_.errors_return);
@@ -380,6 +382,7 @@ int AbiOps::raise_code(job::CommHandle comm, int code) {
 void AbiOps::close() {
   const std::lock_guard lock(progress_mutex_);
   unended_.sweep();
+  variables_.close();
   api_.Cancel(&never_);
   api_.Wait(&never_, MPI_STATUS_IGNORE);
   api_.Comm_free(&private_self_);

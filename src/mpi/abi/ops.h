@@ -11,6 +11,7 @@
 
 #include "job/ops.h"
 #include "messages/io/mpi_api.h"
+#include "mpi/abi/algorithm_variables.h"
 #include "mpi/abi/datatype.h"
 #include "mpi/abi/messages.h"
 #include "mpi/abi/persistent_requests.h"
@@ -88,6 +89,7 @@ class AbiOps final : public job::MpiOps {
   Sleepers sleepers_;
   PersistentRequests persistent_;
   UnendedMessages unended_;
+  AlgorithmVariables variables_;
   std::mutex error_mutex_;
   int error_class_ = -1;
   std::map<std::pair<int, std::string>, int> error_codes_;  // by class and text
