@@ -65,18 +65,6 @@ Cluster scaled_checked(const Cluster& cluster, double factor) {
       "scale {} cannot multiply rates; expected a number above 0, at most 1000000", factor))};
 }
 
-std::string_view architecture(const topology::Switch& node) {
-  switch (node.architecture) {
-    case topology::Architecture::kInput:
-      return "input";
-    case topology::Architecture::kShared:
-      return "shared";
-    case topology::Architecture::kOutput:
-      break;
-  }
-  return "output";
-}
-
 void bind_cluster_parts(nb::module_& m) {
   using topology::Host;
   using topology::LevelLimit;
@@ -97,7 +85,9 @@ void bind_cluster_parts(nb::module_& m) {
       .def("__repr__", [](const Host& host) { return fmt::format("Host({})", host.name); });
   nb::class_<Switch>(m, "Switch", "A switch of a cluster file.")
       .def_ro("name", &Switch::name)
-      .def_prop_ro("architecture", architecture, "input, output or shared")
+      .def_prop_ro(
+          "architecture", [](const Switch& node) { return topology::word(node.architecture); },
+          "input, output or shared")
       .def_prop_ro(
           "switching",
           [](const Switch& node) {

@@ -23,15 +23,6 @@
 
 namespace alm::topology {
 
-// The properties that all links of a generated network share. `queue_packets` is the length of each
-// port's queue, or of each input buffer where the network is lossless.
-struct Medium {
-  double rate_mbit_s = 1000;
-  double latency_us = 0;
-  std::uint32_t queue_packets = 100;
-  bool lossless = false;
-};
-
 // Whether the name begins with a known kind of network, whatever follows.
 bool is_generated(std::string_view name);
 // The grammar in one line, for messages.
