@@ -10,7 +10,7 @@ from pathlib import Path
 
 from allemande.bench.background_flows import Flow, describe_flows, find_flows, run_flows
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.conditions import Conditions, half_rate_file
+from allemande.bench.conditions import Conditions
 from allemande.bench.crossings import with_crossings
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.job_plan import CLOCK, bounds_of, choose_start, make_jobs
@@ -75,8 +75,8 @@ def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]
         return
     with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
         path = Path(folder) / found.name
-        text = half_rate_file(load_cluster(cluster_name), conditions.half_rate_hosts)
-        path.write_text(text, encoding="utf-8")
+        halved = conditions.cluster(load_cluster(cluster_name))
+        path.write_text(halved.to_toml(), encoding="utf-8")
         yield path
 
 
@@ -88,7 +88,7 @@ def compare(request: Request) -> Comparison:
     if scale is None:
         scale, lines = choose_scale(whole)
     times = choose_timers(request.timers, scale)
-    conditions = request.conditions.read(whole)
+    conditions = request.conditions.read([host.name for host in whole.hosts])
     cluster = conditions.cluster(whole)
     placement = parse_placement(request.ranks_per_host, len(cluster.hosts), request.rank_order)
     plan = make_jobs(
