@@ -16,11 +16,11 @@ namespace alm::meeting {
 
 // Who measures, where, and how.
 struct RoundTripSurvey {
-  std::vector<std::uint32_t> leaders;  // [host] the rank that measures
-  std::vector<io::Address> addresses;  // [host]
+  std::vector<std::uint32_t> leaders = {};  // [host] the rank that measures
+  std::vector<io::Address> addresses = {};  // [host]
   std::uint32_t ranks = 0, self = 0;
-  io::Address local;  // on leaders
-  io::Echoes::Manner manner;
+  io::Address local = {};  // on leaders
+  io::Echoes::Manner manner = {};
 };
 
 // Collective. Returns [from * hosts + to]; 0: not known. `asked_by(host)`: the hosts that one asks,

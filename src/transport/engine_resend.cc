@@ -55,7 +55,7 @@ void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint3
 
 bool emit_copy(Parts& e, base::Nanos now, Emission* out) {
   while (!e.copies.empty()) {
-    const Copy copy = e.copies.front();
+    const Parts::Copy copy = e.copies.front();
     e.copies.pop_front();
     const SendWindow* window = e.window_of(copy.peer, copy.exchange);
     if (window == nullptr || !sends_copies(e)) continue;
