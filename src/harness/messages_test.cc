@@ -108,7 +108,7 @@ TEST(Messages, StagesWithoutABarrierOverlap) {
 TEST(Messages, PostingEverythingInRankOrderBlocksALosslessNetwork) {
   for (const Cluster& cluster :
        {topology::build_fat_tree(64, {.queue_packets = 32, .lossless = true}).value(),
-        topology::build_two_level({})}) {
+        topology::build_ib_144()}) {
     const SimResult direct = run(request(cluster, plan::Algorithm::kDirect, 64 << 10));
     const SimResult ours = run(request(cluster, plan::Algorithm::kSyncShuffle, 64 << 10));
     EXPECT_EQ(direct.dropped + ours.dropped, 0u);

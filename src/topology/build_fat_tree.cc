@@ -47,25 +47,27 @@ base::Result<Cluster> build_fat_tree(std::uint32_t hosts, const Medium& medium) 
   return out.take();
 }
 
-Cluster build_ib_144() {
-  constexpr std::uint32_t kLeaves = 12, kSpines = 12, kHostsPerLeaf = 12, kMtuBytes = 2048;
-  constexpr std::uint32_t kHosts = kLeaves * kHostsPerLeaf;
-  Fabric out("", fmt::format("{} ports, {} leaf and {} spine crossbars", kHosts, kLeaves, kSpines),
-             kHosts,
+Cluster build_two_level(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts_per_leaf) {
+  constexpr std::uint32_t kMtuBytes = 2048;
+  const std::uint32_t hosts = leaves * hosts_per_leaf;
+  Fabric out("", fmt::format("{} ports, {} leaf and {} spine crossbars", hosts, leaves, spines),
+             hosts,
              {.rate_mbit_s = 16000, .latency_us = 0.1, .queue_packets = 32, .lossless = true});
   out.cluster().name = "ib-144";
   out.cluster().framing.mtu_bytes = kMtuBytes;
-  for (std::uint32_t i = 0; i < kHosts; ++i) out.attach(i, kHosts + i / kHostsPerLeaf);
-  for (std::uint32_t leaf = 0; leaf < kLeaves; ++leaf) {
+  for (std::uint32_t i = 0; i < hosts; ++i) out.attach(i, hosts + i / hosts_per_leaf);
+  for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
     out.add_switch(fmt::format("leaf{}", leaf));
-    for (std::uint32_t spine = 0; spine < kSpines; ++spine) {
-      out.trunk(kHosts + leaf, kHosts + kLeaves + spine);
+    for (std::uint32_t spine = 0; spine < spines; ++spine) {
+      out.trunk(hosts + leaf, hosts + leaves + spine);
     }
   }
-  for (std::uint32_t spine = 0; spine < kSpines; ++spine) {
+  for (std::uint32_t spine = 0; spine < spines; ++spine) {
     out.add_switch(fmt::format("spine{}", spine));
   }
   return out.take();
 }
+
+Cluster build_ib_144() { return build_two_level(12, 12, 12); }
 
 }  // namespace alm::topology

@@ -84,7 +84,7 @@ TEST(FatTree, LosslessOnesAreMadeOfCrossbars) {
 }
 
 TEST(TwoLevel, SwitchOf144PortsIsMadeOf24Crossbars) {
-  const Cluster cluster = build_two_level({});
+  const Cluster cluster = build_ib_144();
   EXPECT_EQ(cluster.host_count(), 144u);
   ASSERT_EQ(cluster.switches.size(), 24u);
   std::vector<std::uint32_t> ports(24);

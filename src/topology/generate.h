@@ -30,6 +30,9 @@ std::string_view generated_forms();
 // Errors are kBadInput and say what was expected.
 base::Result<Cluster> generate(std::string_view name);
 
+// Leaf and spine crossbars with a link from every leaf to every spine, as build_ib_144() has them.
+Cluster build_two_level(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts_per_leaf);
+
 // One builder per kind; precondition: sizes of 1 and more, as generate() checks them.
 Cluster build_leaf_spine(std::uint32_t hosts_per_leaf, std::uint32_t leaves, std::uint32_t spines,
                          const Medium& medium);
