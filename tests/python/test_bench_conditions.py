@@ -17,7 +17,7 @@ from allemande.background import parse_background
 from allemande.bench.background_flows import FlowLog, find_flows, path
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.conditions import Conditions, half_rate_file, make_conditions, parse_slow
-from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_json
+from allemande.bench.figure_output import CSV_COLUMNS, rich_tables, shared_cells
 from allemande.bench.figures import Shared, make_figure
 from allemande.bench.job_plan import make_jobs, split_placement
 from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
@@ -26,6 +26,7 @@ from allemande.errors import BadInput
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
+from allemande.row_text import csv_rows, json_rows
 from allemande.topology import load_cluster, parse_cluster
 
 HOSTS = [f"h{index}" for index in range(32)]
@@ -245,8 +246,8 @@ def test_together_is_what_all_jobs_got_out_of_the_links() -> None:
     assert figure.background_mbit_s == pytest.approx([5.0, 7.0])
     assert figure.background_share == pytest.approx([1.0, 1.0])
     assert shared_cells(figure) == ("1 s 4 s", "62.5%", "6 Mbit/s", "100.0%")
-    assert json.loads(to_json([figure]))[0]["job_median_s"] == [1.0, 4.0]
-    assert '"[1.0, 4.0]"' in to_csv([figure])
+    assert json.loads(json_rows([figure]))[0]["job_median_s"] == [1.0, 4.0]
+    assert '"[1.0, 4.0]"' in csv_rows(CSV_COLUMNS, [figure])
     console = Console(record=True, width=120)
     for table in rich_tables([figure], "title", 120):
         console.print(table)

@@ -25,7 +25,6 @@ from statistics import fmean, median
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -38,6 +37,7 @@ from allemande.entry import run_command
 from allemande.errors import BadInput, Failed
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
+from allemande.tables import right, ruled_table
 
 CLUSTERS = "oversubscribed-8x4,shallow-4x2,tam-8x4,leaf-spine-4x4,fat-tree:16"
 FIRST = 50
@@ -134,12 +134,8 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library"):
-        table.add_column(name)
-    for name in ("size", "described", "first calls", "", "settled", "", "second job", "", "stock"):
-        table.add_column(name, justify="right")
-    table.add_column("missed")
+    times = ("described", "first calls", "", "settled", "", "second job", "", "stock")
+    table = ruled_table(None, "cluster", "library", *right("size", *times), "missed")
     for row in rows:
         cells = [row.cluster, row.library, format_size(row.size), format_seconds(row.described)]
         for time_s in (row.first, row.settled, row.second):

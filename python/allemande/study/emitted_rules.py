@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -36,6 +35,7 @@ from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
 from allemande.study.rules_verdict import RulesRow, rows_of, verdict
+from allemande.tables import right, ruled_table
 
 CLUSTERS = "oversubscribed-8x4"
 SIZES = "400,1000,10000,50000"
@@ -122,12 +122,8 @@ def check(
 
 def table_of(rows: Sequence[RulesRow]) -> Table:
     """For people."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "size", "file says", "best forced"):
-        table.add_column(name)
-    for name in ("default", "file", "best", "of default", "of best", "asked"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
+    figures = right("default", "file", "best", "of default", "of best", "asked")
+    table = ruled_table(None, "cluster", "size", "file says", "best forced", *figures, "verdict")
     for row in rows:
         table.add_row(
             row.cluster,

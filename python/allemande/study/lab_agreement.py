@@ -17,7 +17,6 @@ from statistics import median
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +30,7 @@ from allemande.cluster_files import find_cluster_file
 from allemande.entry import run_command
 from allemande.errors import BadInput, Failed
 from allemande.quantities import MISSING, format_seconds, format_size
+from allemande.tables import left, right, ruled_table
 
 SIZES = "100,1000,3000,20000,100000"
 ALGORITHMS = "sync-shuffle,pairwise,grid"
@@ -159,12 +159,8 @@ def _verdicts(pairs: Sequence[Pair]) -> Iterator[tuple[str, float, float, float,
 
 
 def _table(pairs: Sequence[Pair]) -> Table:
-    out = Table(box=box.SIMPLE_HEAD)
-    for heading in ("network", "algorithm"):
-        out.add_column(heading, no_wrap=True)
-    for heading in ("size", "lab", "simulated", "apart", "dropped", "idle"):
-        out.add_column(heading, justify="right", no_wrap=True)
-    out.add_column("")
+    figures = right("size", "lab", "simulated", "apart", "dropped", "idle")
+    out = ruled_table(None, *left("network", "algorithm"), *figures, "")
     for pair in pairs:
         out.add_row(
             pair.network,

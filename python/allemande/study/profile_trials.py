@@ -18,7 +18,6 @@ from statistics import fmean, median
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -37,6 +36,7 @@ from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.study.measured_choices import candidates_of
+from allemande.tables import right, ruled_table
 from allemande.topology import load_cluster
 
 FIRST = 20
@@ -146,11 +146,8 @@ def _measure(
 
 
 def _table(rows: Sequence[TrialRow]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library", "size", "job", "first way", "settled on"):
-        table.add_column(name)
-    for name in (f"first {FIRST} calls", "settled", "ratio"):
-        table.add_column(name, justify="right")
+    names = ("cluster", "library", "size", "job", "first way", "settled on")
+    table = ruled_table(None, *names, *right(f"first {FIRST} calls", "settled", "ratio"))
     for row in rows:
         table.add_row(
             row.cluster,

@@ -22,7 +22,6 @@ from statistics import median
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -40,6 +39,7 @@ from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.study.measured_choices import candidates_of
+from allemande.tables import right, ruled_table
 from allemande.topology import compress_hostlist, expand_hostlist, load_cluster
 
 COST_MAX = 1.05  # times the calls of a job without a file
@@ -270,11 +270,8 @@ def _measure(
 
 
 def _table(costs: Sequence[Cost], calls: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library", "size", "file"):
-        table.add_column(name)
-    for name in (f"{calls} calls", "to no file"):
-        table.add_column(name, justify="right")
+    figures = right(f"{calls} calls", "to no file")
+    table = ruled_table(None, "cluster", "library", "size", "file", *figures)
     for cost in costs:
         table.add_row(
             cost.cluster,
