@@ -21,7 +21,7 @@ from allemande.bench.setting import Setting, describe_setting
 from allemande.bench.timeline import Timeline, record_timelines
 from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.lab.booting import choose_scale
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
@@ -40,6 +40,12 @@ class Comparison:
     warnings: list[str]
     failed: bool  # wrong bytes, or a candidate that could not be measured
     timelines: list[Timeline] = field(default_factory=list)
+
+    def or_fail(self, what: str) -> Comparison:
+        """This one; raises Failed, with `what` it was, where something could not be measured."""
+        if self.failed:
+            raise Failed(f"{what}: {'; '.join(self.warnings) or 'not measured'}")
+        return self
 
 
 def check_memory(workload: Workload, available_mebibytes: float) -> None:

@@ -8,10 +8,10 @@ exits with 1 where the two are farther apart than they may be.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated
@@ -30,6 +30,7 @@ from allemande.cluster_files import find_cluster_file
 from allemande.entry import run_command
 from allemande.errors import BadInput, Failed
 from allemande.quantities import MISSING, format_seconds, format_size
+from allemande.study.measuring import kept_rows
 from allemande.tables import left, right, ruled_table
 
 SIZES = "100,1000,3000,20000,100000"
@@ -194,10 +195,8 @@ def _command(
     pairs: list[Pair] = []
     for network in chosen:
         path = output / f"{network.name.replace(' ', '-')}.json"
-        if not path.exists():
-            measured = _measure(network, algorithms.split(","), parse_sizes(sizes))
-            path.write_text(json.dumps([asdict(pair) for pair in measured], indent=2))
-        mine = [Pair(**entry) for entry in json.loads(path.read_text())]
+        measure = partial(_measure, network, algorithms.split(","), parse_sizes(sizes))
+        mine = kept_rows(path, Pair, measure)
         console.print(_table(mine))
         pairs += mine
     failed = False
