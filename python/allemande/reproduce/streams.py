@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from os import cpu_count
@@ -14,7 +13,7 @@ from matplotlib.axes import Axes
 from allemande import _core
 from allemande.errors import BadInput, Failed
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
 from allemande.topology import Cluster
@@ -60,9 +59,7 @@ class _Line:
         return sum(value is None for value in runs) / len(runs)
 
 
-def run_streams(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_streams(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     """The curves of the experiment, and its rows."""
     data = experiment.data
     plan = []
@@ -83,7 +80,7 @@ def run_streams(
             if watcher is not None:
                 watcher(number / len(plan))
     rows = [
-        Row(experiment.figure, row["point"], row.get("published"), _value(lines, row))
+        experiment.row(row["point"], row.get("published"), _value(lines, row))
         for row in data["row"]
     ]
     return Outcome(rows, lambda kind: _draw(experiment, list(lines.values()), kind))

@@ -40,7 +40,7 @@ def measured(request: Request) -> Comparison:
 
 
 def conclude(table: Table, verdict: tuple[bool, str]) -> None:
-    """Shows the table and the line that says whether all figures are reached; exit code 1 if not."""
+    """Shows the table, and the line that says whether all figures are reached; else exit code 1."""
     good, line = verdict
     Console(width=160).print(table)
     print(line)

@@ -15,7 +15,6 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
-import matplotlib
 import typer
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
@@ -31,7 +30,7 @@ from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, save, share_legend, styled_canvas
 from allemande.quantities import MISSING, format_seconds, format_size
 from allemande.tables import left, right, ruled_table
 
@@ -194,8 +193,7 @@ def draw(points: Sequence[Point]) -> Canvas:
     clusters = list(dict.fromkeys(point.run.cluster for point in points))
     sizes = sorted({point.size for point in points})
     candidates = list(dict.fromkeys(point.candidate for point in points))
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 2.6 * len(clusters) + 0.9), layout="constrained")
+    with styled_canvas(10, 2.6 * len(clusters) + 0.9) as canvas:
         panels = canvas.subplots(len(clusters), len(sizes), squeeze=False, sharex=True, sharey=True)
         for row, cluster in zip(panels, clusters, strict=True):
             for axes, size in zip(row, sizes, strict=True):
