@@ -9,11 +9,11 @@
 // amount, which leads to equal shares (AIMD; docs/adr/0021-yielding-to-others.md).
 //
 // Where no cluster file says what queues hold, the full window is sought. It begins at what is safe
-// almost anywhere, and follows what the way is found to hold (clocks/pipe.h). It may lose packets
-// without anybody else: a window that was cut was one too many, and what is one packet less counts
-// as full. After 16 cycles at the full window without a loss it is an eighth larger, up to what was
-// enough. If that is cut, it goes back to what it was, and the next attempt comes after twice as
-// many cycles, up to 4096. What was under way at a cut is lost for the same reason.
+// almost anywhere, and follows one packet above what links need to be busy (clocks/pipe.h). It may
+// lose packets without anybody else: a window that was cut was one too many, and what is one packet
+// less counts as full. If links idle with that, it is an eighth larger after 16 cycles without a
+// loss. If that is cut, it goes back to what it was, and the next attempt comes after twice as many
+// cycles, up to 4096. What was under way at a cut is lost for the same reason.
 //
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
@@ -26,8 +26,7 @@ namespace alm::clocks {
 class Yield {
  public:
   // `seeks_from`: the first full window, where it is sought; 0: it is known.
-  explicit Yield(std::uint32_t seeks_from = 0)
-      : seeks_from_(seeks_from), enough_(seeks_from), found_(seeks_from) {}
+  explicit Yield(std::uint32_t seeks_from = 0) : seeks_from_(seeks_from), found_(seeks_from) {}
 
   // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
   // `cycle_packets` between two turns of a partner.
@@ -46,13 +45,13 @@ class Yield {
     } else if (yielding() && ++quiet_ >= kQuietCycles * cycle_) {
       quiet_ = 0;
       window_ = std::min(full_, window_ + std::max(1u, full_ / kOpenPart));
-    } else if (!yielding() && full_ < std::min(asked_, enough_) &&
+    } else if (!yielding() && full_ < std::min(asked_, busy_) &&
                ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
       quiet_ = 0;
       if (attempted_) failures_ = 0;  // the attempt before was good
       attempted_ = true;
       good_ = full_;
-      found_ = full_ = std::min({asked_, enough_, full_ + std::max(1u, full_ / kOpenPart)});
+      found_ = full_ = std::min({asked_, busy_, full_ + std::max(1u, full_ / kOpenPart)});
       window_ = full_;
     }
   }
@@ -72,9 +71,11 @@ class Yield {
   }
   // Links idle with less than this. Until a loss has cut the full window, it follows.
   void needs(std::uint32_t packets) {
-    if (seeks_from_ == 0 || packets <= enough_) return;
-    enough_ = std::min(asked_, packets);
-    if (!cut_ && !yielding()) found_ = window_ = full_ = std::max(full_, enough_);
+    if (seeks_from_ == 0 || packets <= busy_) return;
+    busy_ = std::min(asked_, packets);
+    if (!cut_ && !yielding()) {
+      found_ = window_ = full_ = std::max(full_, std::min(asked_, busy_ + kMore));
+    }
   }
   // Nothing is known of others any more. What was found of the queues stays.
   void forget() {
@@ -82,7 +83,7 @@ class Yield {
     *this = Yield(before.seeks_from_);
     found_ = before.found_;
     failures_ = before.failures_;
-    enough_ = before.enough_;
+    busy_ = before.busy_;
     cut_ = before.cut_;
   }
 
@@ -99,12 +100,12 @@ class Yield {
   }
 
   static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
-  static constexpr std::uint32_t kOpenPart = 8;
+  static constexpr std::uint32_t kOpenPart = 8, kMore = 1;
   static constexpr std::uint32_t kFailuresMax = 8;
 
   std::uint32_t seeks_from_ = 0;
   bool cut_ = false;            // the full window was, once
-  std::uint32_t enough_ = 0;    // more is of no use
+  std::uint32_t busy_ = 0;      // links idle with less, as far as is known
   std::uint32_t asked_ = 0;     // the most that the full window may be
   std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is known
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row

@@ -63,6 +63,7 @@ TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
   for (const std::uint32_t fits : {2u, 3u, 5u, 11u, 20u, 24u}) {
     Yield yield(2 * kFull);
     yield.begin(2 * kFull, kCyclePackets);
+    yield.needs(2 * kFull);
     send_over(yield, fits, 4000);
     EXPECT_GE(yield.full(), fits) << fits;
     EXPECT_LE(yield.full(), fits + std::max(1u, fits / 8)) << fits;
@@ -88,9 +89,22 @@ TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
 TEST(YieldThatSeeks, FindsALargerOneWhenTheQueueHoldsMore) {
   Yield yield(kFull);
   yield.begin(kFull, kCyclePackets);
+  yield.needs(kFull);
   send_over(yield, 3, 2000);
   send_over(yield, kFull, 200'000);
   EXPECT_EQ(yield.window(), kFull);
+}
+
+TEST(YieldThatSeeks, StaysCutWhereLinksAreBusy) {
+  Yield yield(4);
+  yield.begin(kFull, kCyclePackets);
+  yield.needs(5);
+  EXPECT_EQ(yield.window(), 6u);
+  yield.lost();
+  EXPECT_TRUE(yield.lost());
+  EXPECT_EQ(yield.full(), 5u);
+  send_over(yield, kFull, 200'000);
+  EXPECT_EQ(yield.window(), 5u);
 }
 
 TEST(Yield, WithoutSeekingTheFullWindowStays) {
