@@ -152,7 +152,7 @@ class Stub final : public sim::Program {
 };
 
 void stub_row() {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster cluster = topology::build_fat_tree(128).value();
   auto simulator = sim::Simulator::make(cluster, {});
   Stub program(128, 20'000);
   const double begin = cpu_seconds();
@@ -256,7 +256,7 @@ void md1_row(double rho, std::uint64_t packets, const std::string& target) {
 
 void speed() {
   stub_row();
-  const Cluster tree = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster tree = topology::build_fat_tree(128).value();
   Measured got = measure(tree, {.bytes = 1 << 20});
   row("real protocol, million packet-hops per CPU-s", "",
       fmt::format("{:.1f}", got.hops_per_cpu_s()));
@@ -271,7 +271,7 @@ void speed() {
   const double small = got.hops_per_cpu_s();
   got = measure(tree, {.bytes = 1 << 20, .datagram_bytes = 4096});
   row("128 hosts x 1 MiB, 4 KiB packets", "", fmt::format("{:.1f} CPU-s", got.cpu));
-  got = measure(topology::build_fat_tree({.hosts = 1024}).value(), {.bytes = 64 << 10});
+  got = measure(topology::build_fat_tree(1024).value(), {.bytes = 64 << 10});
   row("1024 hosts x 64 KiB, MTU 1500", "<= 410 MiB",
       fmt::format("{:.1f} CPU-s, {:.0f} MiB", got.cpu, resident_mib()));
   row("packet-hops per CPU-s, 1024 hosts x 64 KiB against 128 x 1 MiB", ">= 0.65",
@@ -322,7 +322,7 @@ void exchanges() {
         fmt::format("{:.1f} %",
                     100 * fraction_of_limit(single, {.bytes = static_cast<std::uint64_t>(bytes)})));
   }
-  const Cluster tree = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster tree = topology::build_fat_tree(128).value();
   for (const bool pauses : {false, true}) {
     const char* hosts = pauses ? "hosts pause 100 us every 5 ms" : "no jitter";
     const auto fraction = [&](plan::Algorithm algorithm) {

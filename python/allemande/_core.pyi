@@ -85,6 +85,12 @@ class Link:
     @property
     def rate_down_mbit_s(self) -> float: ...
 
+    def at_rate(self, mbit_s: float) -> Link:
+        """The same link at this rate, both ways."""
+
+    def scaled(self, factor: float) -> Link:
+        """The same link with its rates multiplied."""
+
     @property
     def latency_us(self) -> float: ...
 
@@ -197,6 +203,11 @@ class Cluster:
     @property
     def links(self) -> list[Link]:
         """In file order."""
+
+    def with_rates(self, links: Sequence[Link]) -> Cluster:
+        """
+        The same cluster with the rates of these links, which are its own in their order.
+        """
 
     def scaled(self, factor: float) -> Cluster:
         """

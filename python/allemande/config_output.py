@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 
 from allemande.config import Setting
+from allemande.tables import left, plain_table
 
 
 def to_json(settings: Mapping[str, Setting]) -> str:
@@ -30,11 +31,7 @@ def to_json(settings: Mapping[str, Setting]) -> str:
 
 
 def print_table(settings: Mapping[str, Setting]) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("option", no_wrap=True)
-    table.add_column("value", no_wrap=True)
-    table.add_column("origin", no_wrap=True)
-    table.add_column("meaning", ratio=1)
+    table = plain_table(None, *left("option", "value", "origin"), Column("meaning", ratio=1))
     for setting in settings.values():
         origin = setting.where or setting.origin
         table.add_row(setting.option.key, setting.value or "-", origin, setting.option.help)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
-from allemande.csv_text import csv_text
 from allemande.decisions import ONE_SIZE, Decision
+from allemande.row_text import csv_text, json_text
+from allemande.tables import plain_table
 
 LINE_MAX = 400
 COLUMNS = (
@@ -48,7 +48,7 @@ def _milliseconds(time_us: float | None, unknown: str) -> str:
 
 
 def to_json(decisions: list[Decision]) -> str:
-    return json.dumps([asdict(one) for one in decisions], indent=2) + "\n"
+    return json_text([asdict(one) for one in decisions])
 
 
 def to_csv(decisions: list[Decision]) -> str:
@@ -68,14 +68,12 @@ def print_table(decisions: list[Decision]) -> None:
         jobs.setdefault(job, []).append(one)
     for job, of_job in jobs.items():
         console.print(f"[bold]{escape(job)}[/bold]")
-        table = Table(box=None, pad_edge=False)
         predicted = any(way.predicted_us is not None for one in of_job for way in one.ways)
-        for column, right in (
-            *((_bytes_title(of_job[0]), True), ("", False), ("way", False), ("ms", True)),
-            *((("predicted", True),) if predicted else ()),
-            *(("seen", True), ("packets", True), ("why", False)),
-        ):
-            table.add_column(column, justify="right" if right else "left")
+        headings = ("ms", *(("predicted",) if predicted else ()), "seen", "packets")
+        figures = [
+            Column(heading, justify="right") for heading in (_bytes_title(of_job[0]), *headings)
+        ]
+        table = plain_table(None, figures[0], "", "way", *figures[1:], "why")
         for one in of_job:
             size = f"{one.least_bytes} to {one.most_bytes}"
             for way in one.ways:

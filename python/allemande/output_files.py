@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from allemande.errors import BadInput
+from allemande.row_text import Row, csv_rows, json_rows
 
 STDOUT = "-"
 
@@ -26,3 +28,11 @@ def write_output(target: str | None, text: str) -> None:
         sys.stdout.flush()
     elif target is not None:
         Path(target).write_text(text, encoding="utf-8")
+
+
+def write_rows(
+    rows: Sequence[Row], columns: Sequence[str], json: str | None, csv: str | None
+) -> None:
+    """An array of objects, and a table of these columns of theirs."""
+    write_output(json, json_rows(rows))
+    write_output(csv, csv_rows(columns, rows))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
@@ -33,6 +35,13 @@ STYLE: Any = {
 # Colours and markers for the lines of a figure, in order.
 COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#E69F00", "#B8A200")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "h")
+
+
+@contextmanager
+def styled_canvas(width: float, height: float) -> Iterator[Canvas]:
+    """A canvas of so many inches, in the project's look while it is drawn on."""
+    with matplotlib.rc_context(STYLE):
+        yield Canvas(figsize=(width, height), layout="constrained", facecolor="white")
 
 
 def line_style(index: int) -> dict[str, Any]:

@@ -59,22 +59,25 @@ std::vector<NamedLink> named_links(const Cluster& cluster) {
   return out;
 }
 
+// With the rates of these links, which are those of the cluster in their order.
+Cluster with_rates(const Cluster& cluster, const std::vector<NamedLink>& links) {
+  Cluster out = cluster;
+  if (links.size() != out.links.size()) {
+    throw RaisedError{base::bad_input(fmt::format("{} links; expected the {} of cluster {}",
+                                                  links.size(), out.links.size(), cluster.name))};
+  }
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    out.links[i].rate_up_mbit_s = links[i].link.rate_up_mbit_s;
+    out.links[i].rate_down_mbit_s = links[i].link.rate_down_mbit_s;
+    out.links[i].bidirectional_cap_mbit_s = links[i].link.bidirectional_cap_mbit_s;
+  }
+  return out;
+}
+
 Cluster scaled_checked(const Cluster& cluster, double factor) {
   if (factor > 0 && factor <= 1e6) return topology::scaled(cluster, factor);
   throw RaisedError{base::bad_input(fmt::format(
       "scale {} cannot multiply rates; expected a number above 0, at most 1000000", factor))};
-}
-
-std::string_view architecture(const topology::Switch& node) {
-  switch (node.architecture) {
-    case topology::Architecture::kInput:
-      return "input";
-    case topology::Architecture::kShared:
-      return "shared";
-    case topology::Architecture::kOutput:
-      break;
-  }
-  return "output";
 }
 
 void bind_cluster_parts(nb::module_& m) {
@@ -97,7 +100,9 @@ void bind_cluster_parts(nb::module_& m) {
       .def("__repr__", [](const Host& host) { return fmt::format("Host({})", host.name); });
   nb::class_<Switch>(m, "Switch", "A switch of a cluster file.")
       .def_ro("name", &Switch::name)
-      .def_prop_ro("architecture", architecture, "input, output or shared")
+      .def_prop_ro(
+          "architecture", [](const Switch& node) { return topology::word(node.architecture); },
+          "input, output or shared")
       .def_prop_ro(
           "switching",
           [](const Switch& node) {
@@ -124,6 +129,22 @@ void bind_cluster_parts(nb::module_& m) {
       .def_ro("to", &NamedLink::to)
       .def_prop_ro("rate_up_mbit_s", [](const NamedLink& l) { return l.link.rate_up_mbit_s; })
       .def_prop_ro("rate_down_mbit_s", [](const NamedLink& l) { return l.link.rate_down_mbit_s; })
+      .def(
+          "at_rate",
+          [](NamedLink l, double mbit_s) {
+            l.link.rate_up_mbit_s = l.link.rate_down_mbit_s = mbit_s;
+            return l;
+          },
+          "mbit_s"_a, "The same link at this rate, both ways.")
+      .def(
+          "scaled",
+          [](NamedLink l, double factor) {
+            l.link.rate_up_mbit_s *= factor;
+            l.link.rate_down_mbit_s *= factor;
+            l.link.bidirectional_cap_mbit_s *= factor;
+            return l;
+          },
+          "factor"_a, "The same link with its rates multiplied.")
       .def_prop_ro("latency_us", [](const NamedLink& l) { return l.link.latency_us; })
       .def_prop_ro("queue_up_packets", [](const NamedLink& l) { return l.link.queue_up_packets; })
       .def_prop_ro("queue_down_packets",
@@ -181,6 +202,8 @@ void bind_cluster(nb::module_& m) {
       .def_prop_ro(
           "switches", [](const Cluster& c) { return c.switches; }, "In file order.")
       .def_prop_ro("links", named_links, "In file order.")
+      .def("with_rates", with_rates, "links"_a,
+           "The same cluster with the rates of these links, which are its own in their order.")
       .def("scaled", scaled_checked, "factor"_a,
            "The same cluster with every rate multiplied; queues and latencies stay.")
       .def(

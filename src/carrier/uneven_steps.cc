@@ -155,9 +155,9 @@ base::Status UnevenSteps::agree(std::uint64_t hash, std::span<const std::uint64_
   matrix_due_ = false;
   allowance_ -= matrix_cost();
   std::vector<std::uint64_t> matrix(std::size_t{members} * members);
-  if (auto told = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
-      !told) {
-    return told;
+  if (auto known = group_.gather(std::as_bytes(send), std::as_writable_bytes(std::span(matrix)));
+      !known) {
+    return known;
   }
   planned_for_ = hash;
   make_steps(matrix);

@@ -3,25 +3,20 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
+#include <numeric>
 #include <utility>
 
 #include "base/hostlist.h"
 #include "communicator/bring_up.h"
 #include "job/sites.h"
+#include "meeting/gathered_round_trips.h"
 #include "meeting/site_latency.h"
 #include "topology/cluster.h"
-#include "transport/io/round_trips.h"
 
 namespace alm::communicator {
 namespace {
 
 constexpr base::Nanos kHostPatience = 300 * base::kMillisecond;  // once round the world
-
-// What the leader of a host tells the others.
-struct RoundTrips {
-  std::array<base::Nanos, meeting::kMeasuredHostsMax> of{};  // [host]
-};
 
 std::string text_of(const meeting::SitesByLatency& found, std::span<const std::string> hosts) {
   std::vector<std::vector<std::string>> at(found.sites.names.size());
@@ -88,12 +83,12 @@ base::Result<job::HostSites> BringUp::measure_sites() {
                                        meeting::kMeasuredHostsMax, hosts));
   }
   meeting::PeerRecord mine;
-  io::Address local;
+  meeting::RoundTripSurvey survey{.ranks = members_.ranks, .self = members_.self};
   if (members_.leads()) {
     if (const auto driver = job_.driver()) {
       meeting::set_addresses(mine, driver.value()->endpoint(), driver.value()->endpoint().paths(),
                              job_.links());
-      local = driver.value()->endpoint().local(0);
+      survey.local = driver.value()->endpoint().local(0);
     }
   }
   std::vector<meeting::PeerSockets> sockets(members_.ranks);
@@ -102,33 +97,26 @@ base::Result<job::HostSites> BringUp::measure_sites() {
     return gathered.error();
   }
   std::vector<std::string> names;
-  std::vector<io::Address> addresses;
   for (std::uint32_t host = 0; host < hosts; ++host) {
-    const std::uint32_t leader = members_.placement.leader(host);
-    names.push_back(members_.host_names[leader]);
-    meeting::PeerRecord record;
-    static_cast<meeting::PeerSockets&>(record) = sockets[leader];
-    auto of_host = meeting::addresses_of(record);  // none where it has no sockets
-    if (record.udp == 0 || !of_host || of_host.value().empty()) {
+    survey.leaders.push_back(members_.placement.leader(host));
+    names.push_back(members_.host_names[survey.leaders.back()]);
+    const auto address = meeting::first_address(sockets[survey.leaders.back()]);
+    if (!address) {
       return base::bad_input(fmt::format("{} has no socket to measure with", names.back()));
     }
-    addresses.push_back(of_host.value().front());
+    survey.addresses.push_back(*address);
   }
-  RoundTrips own;
-  if (members_.leads()) {
-    const auto patience = base::slowed(kHostPatience, job_.options.time_scale);
-    const auto times =
-        io::measure_round_trips(local, addresses, members_.host, {.patience = patience});
-    if (times) std::copy(times.value().begin(), times.value().end(), own.of.begin());
-  }
-  std::vector<RoundTrips> all(members_.ranks);
-  if (auto gathered = collectives_.gather(own, all); !gathered) return gathered.error();
-  std::vector<base::Nanos> round_trips;
-  for (std::uint32_t host = 0; host < hosts; ++host) {
-    const auto& of = all[members_.placement.leader(host)].of;
-    round_trips.insert(round_trips.end(), of.begin(), of.begin() + hosts);
-  }
-  auto found = meeting::sites_by_latency(round_trips, names);
+  survey.manner.patience = base::slowed(kHostPatience, job_.options.time_scale);
+  const auto all_others = [hosts](std::uint32_t host) {
+    std::vector<std::uint32_t> others(hosts);
+    std::iota(others.begin(), others.end(), 0);
+    others.erase(others.begin() + host);
+    return others;
+  };
+  const auto measured =
+      meeting::gather_round_trips<meeting::kMeasuredHostsMax>(collectives_, survey, all_others);
+  if (!measured) return measured.error();
+  auto found = meeting::sites_by_latency(measured.value(), names);
   if (!found) return found.error();
   if (members_.self == 0) job_.log.info(text_of(found.value(), names));
   members_.far_round_trip = found.value().farthest;

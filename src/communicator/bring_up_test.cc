@@ -9,6 +9,7 @@
 #include <string>
 
 #include "communicator/communicator_test_ranks.h"
+#include "topology/generate.h"
 
 namespace alm::communicator {
 namespace {
@@ -70,7 +71,7 @@ TEST(BringUp, RanksOnSeveralHostsExchangeOverUdp) {
 // Schedules then see leaf switches, and nothing above them.
 TEST(BringUp, AClusterFileThatIsNoTreeIsWorkedWith) {
   job::FakeJob job(kRanks);
-  const auto cluster = topology::build_two_level({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const auto cluster = topology::build_two_level(2, 2, 2);
   const auto ends = bring_up(job, [&](FakeRank& rank) { rank.job.cluster = cluster; });
   for (const End& end : ends) {
     EXPECT_TRUE(end.accelerates && end.exchanged) << end.obstacle;

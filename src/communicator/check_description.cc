@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
 #include "job/host_links.h"
 #include "job/safe_collectives.h"
+#include "meeting/gathered_round_trips.h"
 #include "meeting/peer_record.h"
 #include "meeting/round_trip_check.h"
 #include "plan/tune.h"
-#include "transport/io/round_trips.h"
 
 namespace alm::communicator {
 namespace {
@@ -32,9 +31,6 @@ struct Met {
   meeting::PeerSockets sockets;
   std::uint64_t cuts_alone = 0;
   std::uint64_t window_least = 0;
-};
-struct Answers {
-  std::array<base::Nanos, kAskedMax> times{};
 };
 
 // The hosts that one of them asks: all, or those that come next and some that are spread over the
@@ -56,10 +52,14 @@ std::vector<std::uint32_t> asked_by(std::uint32_t host, std::uint32_t hosts) {
 class Check {
  public:
   Check(job::Job& job, job::CommHandle world)
-      : job_(job), collectives_(job.bootstrap, world), first_(job::first_ranks(job.records)) {}
+      : job_(job),
+        collectives_(job.bootstrap, world),
+        survey_{.leaders = job::first_ranks(job.records),
+                .ranks = static_cast<std::uint32_t>(job.records.size()),
+                .self = job.rank} {}
 
   void run() {
-    for (const std::uint32_t rank : first_) {
+    for (const std::uint32_t rank : survey_.leaders) {
       const auto id = job::find_host(*job_.cluster, job::host_of(job_.records[rank].host));
       if (!id || std::find(hosts_.begin(), hosts_.end(), *id) != hosts_.end()) return;
       hosts_.push_back(*id);
@@ -69,11 +69,18 @@ class Check {
     if (!collectives_.gather(met(), all_)) return;
     if (job_.rank == 0) check_queues();
     if (!meeting::can_be_checked(*job_.cluster, hosts_) || !all_have_sockets()) return;
-    const auto times = round_trips();
-    if (job_.rank != 0 || times.empty()) return;
+    survey_.manner = {.patience = slowed(kAnswerWithin),
+                      .limit = slowed(kAskingMax),
+                      .under_way = 1,
+                      .ends_in_silence = true,
+                      .datagram_bytes = kDatagramBytes};
+    const auto hosts = static_cast<std::uint32_t>(hosts_.size());
+    const auto times = meeting::gather_round_trips<kAskedMax>(
+        collectives_, survey_, [hosts](std::uint32_t host) { return asked_by(host, hosts); });
+    if (job_.rank != 0 || !times) return;
     // By wrong leaves packets pass links that they do not pass.
-    const auto leaves = meeting::leaf_remarks(*job_.cluster, hosts_, times);
-    warn(leaves.empty() ? meeting::latency_remarks(*job_.cluster, hosts_, times) : leaves);
+    const auto leaves = meeting::leaf_remarks(*job_.cluster, hosts_, times.value());
+    warn(leaves.empty() ? meeting::latency_remarks(*job_.cluster, hosts_, times.value()) : leaves);
   }
 
  private:
@@ -84,50 +91,19 @@ class Check {
     met.window_least = channel.window_least;
     if (!job_.has_driver()) return met;
     meeting::PeerRecord record;
-    local_ = job_.driver().value()->endpoint().local(0);
+    survey_.local = job_.driver().value()->endpoint().local(0);
     meeting::set_addresses(record, job_.driver().value()->endpoint(), 1);
     met.sockets = record;
     return met;
   }
 
   bool all_have_sockets() {
-    for (const std::uint32_t rank : first_) {
-      meeting::PeerRecord record;
-      static_cast<meeting::PeerSockets&>(record) = all_[rank].sockets;
-      auto of_host = meeting::addresses_of(record);
-      if (record.udp == 0 || !of_host || of_host.value().empty()) return false;
-      addresses_.push_back(of_host.value().front());
+    for (const std::uint32_t rank : survey_.leaders) {
+      const auto address = meeting::first_address(all_[rank].sockets);
+      if (!address) return false;
+      survey_.addresses.push_back(*address);
     }
     return true;
-  }
-
-  // Collective. [from * hosts + to]; empty: it failed, on all ranks.
-  std::vector<base::Nanos> round_trips() {
-    const auto hosts = static_cast<std::uint32_t>(hosts_.size());
-    const auto place = std::find(first_.begin(), first_.end(), job_.rank);
-    Answers own;
-    if (place != first_.end()) {
-      const auto self = static_cast<std::uint32_t>(place - first_.begin());
-      std::vector<io::Address> to{addresses_[self]};
-      for (const std::uint32_t host : asked_by(self, hosts)) to.push_back(addresses_[host]);
-      const auto times = io::measure_round_trips(local_, to, 0,
-                                                 {.patience = slowed(kAnswerWithin),
-                                                  .limit = slowed(kAskingMax),
-                                                  .under_way = 1,
-                                                  .ends_in_silence = true,
-                                                  .datagram_bytes = kDatagramBytes});
-      if (times) std::copy(times.value().begin() + 1, times.value().end(), own.times.begin());
-    }
-    std::vector<Answers> all(job_.records.size());
-    if (!collectives_.gather(own, all)) return {};
-    std::vector<base::Nanos> table(std::size_t{hosts} * hosts, 0);
-    for (std::uint32_t host = 0; host < hosts; ++host) {
-      const auto asked = asked_by(host, hosts);
-      for (std::size_t i = 0; i < asked.size(); ++i) {
-        table[std::size_t{host} * hosts + asked[i]] = all[first_[host]].times[i];
-      }
-    }
-    return table;
   }
 
   void check_queues() const {
@@ -163,11 +139,9 @@ class Check {
 
   job::Job& job_;
   job::SafeCollectives collectives_;
-  std::vector<std::uint32_t> first_;    // ranks, one of each host
-  std::vector<base::HostId> hosts_;     // of these, in the cluster file
-  std::vector<Met> all_;                // [rank]
-  std::vector<io::Address> addresses_;  // [host]
-  io::Address local_;
+  meeting::RoundTripSurvey survey_;  // by the first rank of each host
+  std::vector<base::HostId> hosts_;  // of these, in the cluster file
+  std::vector<Met> all_;             // [rank]
 };
 
 }  // namespace

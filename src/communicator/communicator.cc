@@ -278,15 +278,18 @@ int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
     return withdraw(call.name, ready.error());
   }
   const base::Nanos begin = io::monotonic_now();
-  const auto carried = [this, queued, way, begin] {
-    report_.announce(queued->call.bytes());
-    courier_.uses(queued);
-    job::Outcome outcome = carry(queued->call, queued->staging, way);
-    courier_.uses(nullptr);
-    taken_.note_end(queued->call.name, way, queued->call.bytes(), begin);
-    return outcome;
-  };
+  const auto carried = [this, queued, way, begin] { return carry_out(queued, way, begin); };
   return enqueue(call.name, carried, request);
+}
+
+job::Outcome Communicator::carry_out(const std::shared_ptr<QueuedAlltoall>& queued, tuning::Way way,
+                                     base::Nanos begin) {
+  report_.announce(queued->call.bytes());
+  courier_.uses(queued);
+  job::Outcome outcome = carry(queued->call, queued->staging, way);
+  courier_.uses(nullptr);
+  taken_.note_end(queued->call.name, way, queued->call.bytes(), begin);
+  return outcome;
 }
 
 std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
@@ -321,29 +324,38 @@ int Communicator::queue(const courier::BlockCall& call, std::uint64_t mean_bytes
   if (!ready) return withdraw(call.name, ready.error());
   queued->detach();
   const base::Nanos begin = io::monotonic_now();
-  const auto carried = [this, queued, mean_bytes, counts, most, begin] {
-    report_.announce_blocks(queued->call.name);
-    courier_.uses(queued);
-    job::Outcome outcome = carry(queued->call, queued->staging, ways_.blocks_way(), counts, most);
-    courier_.uses(nullptr);
-    taken_.note_end(queued->call.name, ways_.blocks_way(), mean_bytes, begin);
-    return outcome;
-  };
-  return enqueue(call.name, carried, request);
+  queued->mean_bytes = mean_bytes;
+  return enqueue(
+      call.name,
+      [this, queued, counts, most, begin] { return carry_out(queued, begin, counts, most); },
+      request);
 }
 
-template <class Carry>
-int Communicator::enqueue(const char* function, Carry carry, job::RequestHandle& request) {
+job::Outcome Communicator::carry_out(const std::shared_ptr<QueuedBlocks>& queued, base::Nanos begin,
+                                     courier::Counts counts, std::uint64_t most) {
+  const tuning::Way way = ways_.blocks_way();
+  report_.announce_blocks(queued->call.name);
+  courier_.uses(queued);
+  job::Outcome outcome = carry(queued->call, queued->staging, way, counts, most);
+  courier_.uses(nullptr);
+  taken_.note_end(queued->call.name, way, queued->mean_bytes, begin);
+  return outcome;
+}
+
+job::Outcome Communicator::guarded(const char* function,
+                                   const std::function<job::Outcome()>& carry) {
+  if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
+  try {
+    return carry();
+  } catch (const std::exception& thrown) {
+    return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
+  }
+}
+
+int Communicator::enqueue(const char* function, std::function<job::Outcome()> carry,
+                          job::RequestHandle& request) {
   const auto added = queue_.add(
-      [this, function, carry]() -> job::Outcome {
-        if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
-        try {
-          return carry();
-        } catch (const std::exception& thrown) {
-          return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
-        }
-      },
-      request);
+      [this, function, carry = std::move(carry)] { return guarded(function, carry); }, request);
   if (!added) return withdraw(function, added.error());
   job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
   return job::kMpiSuccess;

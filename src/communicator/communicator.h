@@ -106,8 +106,14 @@ class Communicator {
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, std::uint64_t mean_bytes, courier::Counts counts,
             std::uint64_t most, job::RequestHandle& request);
-  template <class Carry>
-  int enqueue(const char* function, Carry carry, job::RequestHandle& request);
+  // In the thread that carries out what is queued, which must not throw.
+  job::Outcome guarded(const char* function, const std::function<job::Outcome()>& carry);
+  job::Outcome carry_out(const std::shared_ptr<QueuedAlltoall>& queued, tuning::Way way,
+                         base::Nanos begin);
+  job::Outcome carry_out(const std::shared_ptr<QueuedBlocks>& queued, base::Nanos begin,
+                         courier::Counts counts = courier::Counts::kUntold, std::uint64_t most = 0);
+  int enqueue(const char* function, std::function<job::Outcome()> carry,
+              job::RequestHandle& request);
   // Called in the thread that carries the exchange out.
   job::Outcome carry(const courier::AlltoallCall& call, courier::Staging& staged, tuning::Way way);
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,

@@ -6,6 +6,7 @@
 // before MPI messages); they wait for the exchanges queued before them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -51,7 +52,10 @@ struct QueuedAlltoall {
 // The state of a queued MPI_Ialltoallv or MPI_Ialltoallw.
 struct QueuedBlocks {
   QueuedBlocks(job::MpiOps& ops, const courier::BlockCall& described)
-      : call(described), recv(described.recv.begin(), described.recv.end()), types(ops) {
+      : call(described),
+        mean_bytes(described.mean_bytes()),
+        recv(described.recv.begin(), described.recv.end()),
+        types(ops) {
     types.hold(recv);
   }
   // After staging the call needs only `recv`, described by types that are held.
@@ -61,6 +65,7 @@ struct QueuedBlocks {
   }
 
   courier::BlockCall call;
+  std::uint64_t mean_bytes;
   std::vector<job::TypedBuffer> recv;
   courier::BlockStaging staging;
   HeldTypes types;

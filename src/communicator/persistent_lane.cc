@@ -1,8 +1,6 @@
 #include "communicator/persistent_lane.h"
 
-#include <exception>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "transport/io/endpoint.h"
@@ -23,36 +21,20 @@ bool PersistentLane::carries(bool blocks) const {
   return own_.accelerates() && own_.queue_.begun() && (!blocks || own_.courier_.has_udp());
 }
 
-template <class Kept, class Carry>
-job::Outcome PersistentLane::exchange(const std::shared_ptr<Kept>& kept, const Carry& carry) {
-  const char* const function = kept->call.name;
-  courier::Failure& failure = own_.failure_;
-  if (failure.happened()) return {job::kMpiSuccess, failure.error()};
-  try {
+// Each start packs anew.
+template <class Stage, class Carry>
+void PersistentLane::watch(const char* function, std::shared_ptr<job::PersistentRequest> request,
+                           Stage stage, Carry carry) {
+  const auto exchange = [this, function, stage, carry]() -> job::Outcome {
     job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
     own_.courier_.begin_call(function);
-    base::Status ready;
-    if constexpr (std::is_same_v<Kept, KeptAlltoall>) {
-      ready = own_.stage(kept->staging, kept->call);  // as all calls, it refuses other sizes
-    } else {
-      ready = courier::packed(
-          kept->staging.begin(job_.bootstrap, kept->call, own_.members_.ranks, own_.members_.self));
+    if (const base::Status ready = stage(); !ready) {
+      return {job::kMpiSuccess, own_.failure_.withdraw(function, ready.error())};
     }
-    if (!ready) return {job::kMpiSuccess, failure.withdraw(function, ready.error())};
-    own_.courier_.uses(kept);
-    job::Outcome outcome = carry(*kept);
-    own_.courier_.uses(nullptr);
-    return outcome;
-  } catch (const std::exception& thrown) {
-    return {job::kMpiSuccess, failure.withdraw(function, base::io_error(thrown.what()))};
-  }
-}
-
-template <class Kept, class Carry>
-void PersistentLane::watch(std::shared_ptr<Kept> kept,
-                           std::shared_ptr<job::PersistentRequest> request, Carry carry) {
+    return carry(io::monotonic_now());
+  };
   const auto looks = std::make_shared<PersistentWatch>(
-      std::move(request), [this, kept, carry] { return exchange(kept, carry); });
+      std::move(request), [this, function, exchange] { return own_.guarded(function, exchange); });
   own_.queue_.watch([looks](bool called) { return looks->look(called); });
 }
 
@@ -62,27 +44,24 @@ void PersistentLane::keep(const courier::AlltoallCall& call, const Communicator&
                      parent.ways_.combining().size() == own_.ways_.combining().size();
   const auto found = alike ? parent.trials_.decided(call.bytes()) : std::nullopt;
   const tuning::Way way = found.value_or(own_.ways_.model_way(call.bytes()));
-  watch(std::make_shared<KeptAlltoall>(*job_.mpi, call), std::move(request),
-        [this, way](KeptAlltoall& kept) {
-          const base::Nanos begin = io::monotonic_now();
-          own_.report_.announce(kept.call.bytes());
-          job::Outcome outcome = own_.carry(kept.call, kept.staging, way);
-          own_.taken_.note_end(kept.call.name, way, kept.call.bytes(), begin);
-          return outcome;
-        });
+  const auto kept = std::make_shared<KeptAlltoall>(*job_.mpi, call);
+  watch(
+      call.name, std::move(request),
+      // As all calls, it refuses other sizes.
+      [this, kept] { return own_.stage(kept->staging, kept->call); },
+      [this, kept, way](base::Nanos begin) { return own_.carry_out(kept, way, begin); });
 }
 
 void PersistentLane::keep(const courier::BlockCall& call,
                           std::shared_ptr<job::PersistentRequest> request) {
-  watch(std::make_shared<KeptBlocks>(*job_.mpi, call), std::move(request),
-        [this](KeptBlocks& kept) {
-          const base::Nanos begin = io::monotonic_now();
-          const tuning::Way way = own_.ways_.blocks_way();
-          own_.report_.announce_blocks(kept.call.name);
-          job::Outcome outcome = own_.carry(kept.call, kept.staging, way, courier::Counts::kUntold);
-          own_.taken_.note_end(kept.call.name, way, kept.call.mean_bytes(), begin);
-          return outcome;
-        });
+  const auto kept = std::make_shared<KeptBlocks>(*job_.mpi, call);
+  watch(
+      call.name, std::move(request),
+      [this, kept] {
+        return courier::packed(kept->staging.begin(job_.bootstrap, kept->call, own_.members_.ranks,
+                                                   own_.members_.self));
+      },
+      [this, kept](base::Nanos begin) { return own_.carry_out(kept, begin); });
 }
 
 }  // namespace alm::communicator

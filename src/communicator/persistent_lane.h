@@ -32,11 +32,9 @@ class PersistentLane {
   Communicator& exchanges() { return own_; }
 
  private:
-  template <class Kept, class Carry>
-  void watch(std::shared_ptr<Kept> kept, std::shared_ptr<job::PersistentRequest> request,
+  template <class Stage, class Carry>
+  void watch(const char* function, std::shared_ptr<job::PersistentRequest> request, Stage stage,
              Carry carry);
-  template <class Kept, class Carry>
-  job::Outcome exchange(const std::shared_ptr<Kept>& kept, const Carry& carry);
 
   job::Job& job_;
   Communicator own_;

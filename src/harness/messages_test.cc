@@ -58,7 +58,7 @@ TEST(Messages, ChunksAreAcknowledgedOneByOne) {
 }
 
 TEST(Messages, ExchangesFollowOneAnother) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const Cluster cluster = topology::build_fat_tree(16, {.lossless = true}).value();
   SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 20'000);
   wanted.exchanges = 3;
   wanted.jitter = {.mean = 50'000'000, .seed = 3};
@@ -69,7 +69,7 @@ TEST(Messages, ExchangesFollowOneAnother) {
 
 // A ring and back: each host sends to one other in each stage, in the second twice as much.
 TEST(Messages, StagesFollowOneAnotherTogether) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const Cluster cluster = topology::build_fat_tree(16, {.lossless = true}).value();
   SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 0);
   wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
     return to == (from + (stage == 0 ? 1 : 15)) % 16 ? (stage + 1) * kChunk / 2 : 0;
@@ -88,7 +88,7 @@ TEST(Messages, StagesFollowOneAnotherTogether) {
 
 // In each of four stages another pair of hosts has something to send.
 TEST(Messages, StagesWithoutABarrierOverlap) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const Cluster cluster = topology::build_fat_tree(16, {.lossless = true}).value();
   SimRequest wanted = request(cluster, plan::Algorithm::kSyncShuffle, 0);
   wanted.bytes_in = [](std::uint32_t stage, std::uint32_t from, std::uint32_t to) -> std::uint64_t {
     const std::uint32_t sender = 2 * stage;
@@ -107,8 +107,8 @@ TEST(Messages, StagesWithoutABarrierOverlap) {
 // Everybody's first block is for rank 0: the network is full of what one port must carry.
 TEST(Messages, PostingEverythingInRankOrderBlocksALosslessNetwork) {
   for (const Cluster& cluster :
-       {topology::build_fat_tree({.hosts = 64, .queue_packets = 32, .lossless = true}).value(),
-        topology::build_two_level({})}) {
+       {topology::build_fat_tree(64, {.queue_packets = 32, .lossless = true}).value(),
+        topology::build_ib_144()}) {
     const SimResult direct = run(request(cluster, plan::Algorithm::kDirect, 64 << 10));
     const SimResult ours = run(request(cluster, plan::Algorithm::kSyncShuffle, 64 << 10));
     EXPECT_EQ(direct.dropped + ours.dropped, 0u);
@@ -119,14 +119,14 @@ TEST(Messages, PostingEverythingInRankOrderBlocksALosslessNetwork) {
 }
 
 TEST(Messages, NetworksThatDropAreRefused) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 16}).value();
+  const Cluster cluster = topology::build_fat_tree(16).value();
   const auto result = simulate(request(cluster, plan::Algorithm::kDirect, 1000));
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("switch `edge0` drops what it cannot hold"));
 }
 
 TEST(Messages, PlansOfSeveralPhasesAreRefused) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const Cluster cluster = topology::build_fat_tree(16, {.lossless = true}).value();
   const auto result = simulate(request(cluster, plan::Algorithm::kBruck, 1000));
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("one phase"));

@@ -72,6 +72,14 @@ base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record) {
   return addresses;
 }
 
+std::optional<io::Address> first_address(const PeerSockets& sockets) {
+  PeerRecord record;
+  static_cast<PeerSockets&>(record) = sockets;
+  const auto addresses = addresses_of(record);
+  if (record.udp == 0 || !addresses || addresses.value().empty()) return std::nullopt;
+  return addresses.value().front();
+}
+
 plan::Placement place(std::span<const PeerRecord> records, bool apart) {
   std::vector<std::string> hosts;
   for (const auto& record : records) {

@@ -85,6 +85,8 @@ void set_site(PeerRecord& record, std::string_view site);
 void set_addresses(PeerRecord& record, const io::Endpoint& endpoint, std::uint32_t sockets,
                    std::uint32_t links = 1);
 base::Result<std::vector<io::Address>> addresses_of(const PeerRecord& record);
+// Of the first socket; nothing: there is none.
+std::optional<io::Address> first_address(const PeerSockets& sockets);
 
 // The hosts of a communicator. There must be several, and the cluster file, if there is one, must
 // name them all.

@@ -70,7 +70,7 @@ TEST(LinkBound, BothDirectionsShareACap) {
 }
 
 TEST(LinkBound, CutsAroundSwitchesWhereThereAreSeveralPaths) {
-  const auto cluster = topology::build_fat_tree({.hosts = 16}).value();
+  const auto cluster = topology::build_fat_tree(16).value();
   const LinkBound bound(cluster, first(16));
   EXPECT_DOUBLE_EQ(bound.seconds(everybody(16), 5000), bound.complete_seconds(5000));
 }

@@ -37,7 +37,7 @@ TEST(Routes, TreesHaveOnePath) {
 }
 
 TEST(Routes, FatTreesHaveAPathPerCoreSwitch) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster cluster = topology::build_fat_tree(128).value();
   const Routes routes = routes_by(cluster, Rule::kSource);
   EXPECT_EQ(routes.path_count(0, 1), 1u);  // same edge switch
   EXPECT_EQ(routes.path_count(0, 5), 4u);  // same pod
@@ -51,7 +51,7 @@ TEST(Routes, FatTreesHaveAPathPerCoreSwitch) {
 // In each step of a shift every host sends one packet and receives one. With destination tables no
 // link of a non-blocking fat tree carries two of them.
 TEST(Routes, DModKMakesShiftsContentionFree) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster cluster = topology::build_fat_tree(128).value();
   const Routes routes = routes_by(cluster, Rule::kDModK);
   for (std::uint32_t step = 1; step < 128; ++step) {
     std::map<std::uint32_t, std::uint32_t> load;
@@ -65,7 +65,7 @@ TEST(Routes, DModKMakesShiftsContentionFree) {
 }
 
 TEST(Routes, EcmpSpreadsFlowsAndKeepsEachOnItsPath) {
-  const Cluster cluster = topology::build_fat_tree({.hosts = 128}).value();
+  const Cluster cluster = topology::build_fat_tree(128).value();
   const Routes routes = routes_by(cluster, Rule::kEcmp);
   std::map<std::uint32_t, int> core;
   constexpr std::uint32_t kFlows = 16'000;

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <iterator>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "communicator/check_description.h"
@@ -20,12 +18,6 @@ namespace alm::session {
 namespace {
 
 constexpr int kAbortCode = 1;
-constexpr std::string_view kToStandardError = "1";  // of the option `summary`
-
-// The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
-// others.
-constexpr std::chrono::milliseconds kAbortStagger{20};
-constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
 void warn_of_progress(const job::Job& job) {
   if (job.rank != 0 || !job::wants_threads(job.options)) return;
@@ -47,28 +39,6 @@ void look_at_processors(job::Job& job) {
   if (!job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
   job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
                                  job::running_processes(), job.mpi->library()));
-}
-
-void write_stats(job::Job& job, job::MpiOps& mpi) {
-  job::StatsRecord mine = job.stats.record();
-  job::add_tally(mine, job.tally);
-  std::vector<job::StatsRecord> all(job.records.size());
-  if (mpi.allgather(mpi.world(), std::as_bytes(std::span(&mine, 1)),
-                    std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
-    job.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
-    return;
-  }
-  const std::string path = job::path_for_rank(job.options.stats, job.rank);
-  const bool own = path != job.options.stats;
-  if (path.empty() || (!own && job.rank != 0)) return;
-  job::StatsRecord sum = mine;
-  if (!own) {
-    for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
-  }
-  const auto ranks = static_cast<std::uint32_t>(all.size());
-  if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
-    job.log.warning(written.error().message);
-  }
 }
 
 }  // namespace
@@ -153,7 +123,7 @@ void Session::await_everybody() {
   const auto limit_s = std::max(job_.options.init_timeout_s, 1u);
   const auto done = mpi_.barrier(mpi_.world(), limit_s * base::kSecond);
   if (done) return;
-  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+  let_lower_ranks_abort_first();
   job_.log.error(fmt::format(
       "{} s after MPI_Init, {}: at least one rank of this job runs without allemande, because the "
       "launcher did not forward LD_PRELOAD to it. Start the job with `allemande run -- mpirun "
@@ -162,50 +132,6 @@ void Session::await_everybody() {
       "The job ends here: it would hang.",
       limit_s, done.error().message));
   mpi_.abort(mpi_.world(), kAbortCode);
-}
-
-void Session::begin_tally() {
-  const std::string& target = job_.options.summary;
-  if (!job_.agreement.stats && target.empty()) return;
-  job_.tally.begin(io::monotonic_now());
-  if (target.empty()) return;
-  const std::string path = target == kToStandardError ? "" : job::path_for_rank(target, job_.rank);
-  own_summary_ = job_.rank == 0 || (!path.empty() && path != target);
-  job_.summary.begin(path, job_.rank, static_cast<std::uint32_t>(job_.records.size()),
-                     own_summary_);
-}
-
-void Session::aborts() {
-  if (!job_.summary.begun()) return;
-  // Where all ranks abort, the lowest ends the others before they fill the terminal.
-  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
-  own_summary_ = true;
-  ends("at MPI_Abort");
-}
-
-void Session::ends(const char* end) {
-  if (!own_summary_) return;
-  job_.summary.say(end);
-  if (job_.summary.failed()) {
-    job_.log.warning("ALLEMANDE_SUMMARY: cannot write " + job_.summary.path());
-  }
-}
-
-std::string Session::refusal() const {
-  if (job_.options.disable) return "library: ALLEMANDE_DISABLE";
-  if (job_.options.algorithm == "native") return "library: ALLEMANDE_ALGORITHM=native";
-  if (job_.agreement.obstacle == job::Obstacle::kOneHost) return "library: all ranks on one host";
-  return "library: options, hosts or builds do not agree";
-}
-
-void Session::passes(tally::Taken* taken, std::string_view why) {
-  if (taken != nullptr) taken->way = job_.tally.way(why);
-}
-
-void Session::refuse(tally::Taken* taken) {
-  if (taken == nullptr) return;
-  job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  passes(taken, refusal());
 }
 
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
@@ -460,10 +386,10 @@ void Session::finish() {
       });
     }
     if (settled) communicator::check_description(job_, mpi_.world());
-    if (settled && job_.agreement.stats) write_stats(job_, mpi_);
+    if (settled && job_.agreement.stats) write_stats();
     store_decisions();
   } else if (job_.agreement.stats) {
-    write_stats(job_, mpi_);
+    write_stats();
   }
   ends("at MPI_Finalize");
   job_.close_driver();

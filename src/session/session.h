@@ -118,7 +118,10 @@ class Session {
   communicator::Communicator* open(job::CommHandle comm, const Shape& shape);
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
+  // session_tally.cc
+  void write_stats();
   void begin_tally();
+  void let_lower_ranks_abort_first() const;
   std::string refusal() const;
   // Notes why the library carries the call.
   void passes(tally::Taken* taken, std::string_view why);

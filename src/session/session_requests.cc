@@ -51,19 +51,4 @@ std::optional<int> Session::begin(const Call& call, job::RequestHandle& request,
   return code;
 }
 
-void Session::note_passed(tally::Function function, std::uint64_t bytes) {
-  tally::Taken taken;
-  const bool persistent = tally::is_persistent(function);
-  if (!accelerating_) {
-    passes(&taken, refusal());
-  } else if (!starting()) {
-    passes(&taken, persistent ? "library: persistent, see ALLEMANDE_PROGRESS"
-                              : "library: nonblocking, see ALLEMANDE_PROGRESS");
-  } else {
-    passes(&taken, persistent ? "library: persistent, not over UDP or faster"
-                              : "library: nonblocking, not brought up or faster");
-  }
-  job_.tally.note(function, bytes, taken, -1);
-}
-
 }  // namespace alm::session

@@ -198,7 +198,7 @@ TEST(Flow, OneRoundEndsWithTheBusiestResource) {
 // With destination tables, hosts of one switch are counted together: the same bytes on every port
 // as path by path.
 TEST(Flow, PortsOfAFatTreeCarryWhatTheirPathsDo) {
-  const auto made = topology::build_fat_tree({.hosts = 54});
+  const auto made = topology::build_fat_tree(54);
   ASSERT_TRUE(made);
   const Cluster& cluster = made.value();
   FlowRequest request;

@@ -11,10 +11,9 @@ Cluster build_dragonfly(std::uint32_t hosts_per_router, std::uint32_t routers,
              fmt::format("{} groups of {} routers, {} hosts and {} global links each", groups,
                          routers, hosts_per_router, global_links),
              groups * routers * hosts_per_router, medium);
-  std::uint32_t first = 0;
+  const std::uint32_t first = groups * routers * hosts_per_router;
   for (std::uint32_t i = 0; i < groups * routers; ++i) {
     const std::uint32_t node = out.add_switch(fmt::format("g{}r{}", i / routers, i % routers));
-    if (i == 0) first = node;
     for (std::uint32_t j = 0; j < hosts_per_router; ++j) out.attach(i * hosts_per_router + j, node);
   }
   for (std::uint32_t group = 0; group < groups; ++group) {

@@ -10,16 +10,13 @@ Cluster build_leaf_spine(std::uint32_t hosts_per_leaf, std::uint32_t leaves, std
       fmt::format("leaf-spine-{}x{}x{}", hosts_per_leaf, leaves, spines),
       fmt::format("{} hosts on each of {} leaves, {} spines", hosts_per_leaf, leaves, spines),
       hosts_per_leaf * leaves, medium);
-  std::uint32_t first_leaf = 0;
+  const std::uint32_t first_leaf = hosts_per_leaf * leaves, first_spine = first_leaf + leaves;
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
     const std::uint32_t node = out.add_switch(fmt::format("leaf{}", leaf));
-    if (leaf == 0) first_leaf = node;
     for (std::uint32_t i = 0; i < hosts_per_leaf; ++i) out.attach(leaf * hosts_per_leaf + i, node);
   }
-  std::uint32_t first_spine = 0;
   for (std::uint32_t spine = 0; spine < spines; ++spine) {
-    const std::uint32_t node = out.add_switch(fmt::format("spine{}", spine));
-    if (spine == 0) first_spine = node;
+    out.add_switch(fmt::format("spine{}", spine));
   }
   for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
     for (std::uint32_t spine = 0; spine < spines; ++spine) {

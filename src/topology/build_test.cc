@@ -54,7 +54,7 @@ TEST(Build, AnyDepthWithUnequalGroupsReadsBack) {
 
 TEST(FatTree, CarriesAllHostsAtOnce) {
   for (const std::uint32_t hosts : {16u, 128u, 1024u}) {
-    const auto made = build_fat_tree({.hosts = hosts});
+    const auto made = build_fat_tree(hosts);
     ASSERT_TRUE(made.ok());
     const Cluster& cluster = made.value();
     EXPECT_EQ(cluster.host_count(), hosts);
@@ -67,14 +67,14 @@ TEST(FatTree, CarriesAllHostsAtOnce) {
 }
 
 TEST(FatTree, NamesTheNearestSizes) {
-  const auto made = build_fat_tree({.hosts = 130});
+  const auto made = build_fat_tree(130);
   ASSERT_FALSE(made.ok());
   EXPECT_NE(made.error().message.find("the nearest are 128 and 144"), std::string::npos)
       << made.error().message;
 }
 
 TEST(FatTree, LosslessOnesAreMadeOfCrossbars) {
-  const Cluster cluster = build_fat_tree({.hosts = 16, .lossless = true}).value();
+  const Cluster cluster = build_fat_tree(16, {.lossless = true}).value();
   EXPECT_EQ(cluster.name, "lossless-fat-tree-16");
   for (const Switch& node : cluster.switches) {
     EXPECT_EQ(node.architecture, Architecture::kInput);
@@ -84,7 +84,7 @@ TEST(FatTree, LosslessOnesAreMadeOfCrossbars) {
 }
 
 TEST(TwoLevel, SwitchOf144PortsIsMadeOf24Crossbars) {
-  const Cluster cluster = build_two_level({});
+  const Cluster cluster = build_ib_144();
   EXPECT_EQ(cluster.host_count(), 144u);
   ASSERT_EQ(cluster.switches.size(), 24u);
   std::vector<std::uint32_t> ports(24);

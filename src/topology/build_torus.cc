@@ -17,7 +17,7 @@ Cluster build_torus(std::span<const std::uint32_t> sides, std::uint32_t hosts_pe
   Fabric out("torus-" + shape,
              fmt::format("a torus of {} switches, {} hosts each", shape, hosts_per_switch),
              points * hosts_per_switch, medium);
-  std::uint32_t first = 0;
+  const std::uint32_t first = points * hosts_per_switch;
   for (std::uint32_t point = 0; point < points; ++point) {
     std::string name = "s";
     std::uint32_t block = points, rest = point;
@@ -27,7 +27,6 @@ Cluster build_torus(std::span<const std::uint32_t> sides, std::uint32_t hosts_pe
       rest %= block;
     }
     const std::uint32_t node = out.add_switch(name);
-    if (point == 0) first = node;
     for (std::uint32_t i = 0; i < hosts_per_switch; ++i) {
       out.attach(point * hosts_per_switch + i, node);
     }

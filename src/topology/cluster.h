@@ -38,6 +38,7 @@ struct Switch {
   std::uint32_t buffer_packets = 0;  // shared pool; 0: the port queues alone count
   double buffer_alpha = 0;           // queue limit / free pool (dynamic thresholds); 0: no limit
   double backplane_mbit_s = 0;       // 0: carries everything
+  bool operator==(const Switch&) const = default;
 };
 
 // Nodes are hosts first, in file order, then switches.
@@ -50,6 +51,7 @@ constexpr std::uint32_t kQueueDefaultPackets = 1000;  // where a file says nothi
 
 struct LinkLines {  // for messages: where the keys stand
   std::uint32_t ends = 0, rate = 0, latency = 0, queue_up = 0, queue_down = 0;
+  bool operator==(const LinkLines&) const = default;
 };
 // "up" is from -> to, "down" is to -> from. A queue is the egress queue at the sending end.
 struct Link {
@@ -66,6 +68,7 @@ struct Link {
   // (RFC 3168, DCTCP); 0: it marks none.
   std::uint32_t ecn_packets = 0;
   LinkLines lines{};  // of the cluster file; 0: of no file
+  bool operator==(const Link&) const = default;
 };
 
 constexpr std::uint32_t kIpUdpBytes = 28;  // IPv4 20 + UDP 8
@@ -111,6 +114,8 @@ base::Result<Cluster> parse_cluster(std::string_view text, std::string_view sour
 // stay.
 Cluster scaled(const Cluster& cluster, double factor);
 std::string to_toml(const Cluster& cluster);
+// As the file has it.
+std::string_view word(Architecture value);
 
 // Builders. `groups` gives hosts per leaf, e.g. {8,8,8,8}; one group is a single switch. Hosts are
 // h0.. in leaf order, switches leaf0.. and core.
@@ -145,31 +150,25 @@ struct TreeNode {
 };
 Cluster build_tree(const TreeNode& root);
 
-// Three levels of switches that carry all hosts at once: pods of m edge and m aggregation switches
-// with m hosts at each edge, m^2 core switches, one link from every pod to each. All links alike,
-// output-queued. `hosts` is pods x m^2 with at most 2 m pods: 16, 64, 128, 432, 1024, .. Lossless:
-// crossbars with input buffers of `queue_packets`, cut-through, with back-pressure.
-struct FatTreeSpec {
-  std::uint32_t hosts = 128;
+// The properties that all links of a generated network share. `queue_packets` is the length of each
+// port's queue, or of each input buffer where the network is lossless: crossbars, cut-through, with
+// back-pressure.
+struct Medium {
   double rate_mbit_s = 1000;
   double latency_us = 0;
   std::uint32_t queue_packets = 100;
   bool lossless = false;
 };
-base::Result<Cluster> build_fat_tree(const FatTreeSpec& spec);
 
-// A large switch made of small ones, as those of InfiniBand are: leaf and spine crossbars with a
-// link from every leaf to every spine, lossless as in FatTreeSpec. The default is the switch of
-// 004: 144 ports, 24 crossbars, 4x DDR, packets of 2 KiB.
-struct TwoLevelSpec {
-  std::string name = "ib-144";
-  std::uint32_t leaves = 12, spines = 12, hosts_per_leaf = 12;
-  double rate_mbit_s = 16000;
-  double latency_us = 0.1;
-  std::uint32_t queue_packets = 32;
-  std::uint32_t mtu_bytes = 2048;
-};
-Cluster build_two_level(const TwoLevelSpec& spec);
+// Three levels of switches that carry all hosts at once: pods of m edge and m aggregation switches
+// with m hosts at each edge, m^2 core switches, one link from every pod to each. All links alike,
+// output-queued. `hosts` is pods x m^2 with at most 2 m pods: 16, 64, 128, 432, 1024, ..
+base::Result<Cluster> build_fat_tree(std::uint32_t hosts, const Medium& medium = {});
+
+// The switch of 004, a large one made of small ones, as those of InfiniBand are: 144 ports, 12 leaf
+// and 12 spine crossbars with a link from every leaf to every spine, lossless, 4x DDR, packets of
+// 2 KiB.
+Cluster build_ib_144();
 
 // For schedules: position of each host in the switch hierarchy. level[0] is the leaf index of each
 // host, level[1] the index of the switch above the leaf, ... and the last level one group of all.

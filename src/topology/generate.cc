@@ -162,7 +162,7 @@ std::string_view generated_forms() {
 }
 
 base::Result<Cluster> generate(std::string_view name) {
-  if (name == kIb144) return build_two_level({});
+  if (name == kIb144) return build_ib_144();
   const NameParts parts = split_name(name);
   if (!parts.lossless && parts.kind == "myrinet" && parts.options.empty()) {
     return build_myrinet(parts.sizes);
@@ -181,11 +181,7 @@ base::Result<Cluster> generate(std::string_view name) {
   const Medium& medium = options.value().medium;
   if (kind->name == "fat-tree") {
     if (n[0] < 2) return wrong(name, *kind, "too small");
-    return build_fat_tree({.hosts = n[0],
-                           .rate_mbit_s = medium.rate_mbit_s,
-                           .latency_us = medium.latency_us,
-                           .queue_packets = medium.queue_packets,
-                           .lossless = medium.lossless});
+    return build_fat_tree(n[0], medium);
   }
   if (!amount(*kind, n, options.value().hosts_per_switch).fits()) {
     return wrong(name, *kind,

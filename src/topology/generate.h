@@ -23,21 +23,15 @@
 
 namespace alm::topology {
 
-// The properties that all links of a generated network share. `queue_packets` is the length of each
-// port's queue, or of each input buffer where the network is lossless.
-struct Medium {
-  double rate_mbit_s = 1000;
-  double latency_us = 0;
-  std::uint32_t queue_packets = 100;
-  bool lossless = false;
-};
-
 // Whether the name begins with a known kind of network, whatever follows.
 bool is_generated(std::string_view name);
 // The grammar in one line, for messages.
 std::string_view generated_forms();
 // Errors are kBadInput and say what was expected.
 base::Result<Cluster> generate(std::string_view name);
+
+// Leaf and spine crossbars with a link from every leaf to every spine, as build_ib_144() has them.
+Cluster build_two_level(std::uint32_t leaves, std::uint32_t spines, std::uint32_t hosts_per_leaf);
 
 // One builder per kind; precondition: sizes of 1 and more, as generate() checks them.
 Cluster build_leaf_spine(std::uint32_t hosts_per_leaf, std::uint32_t leaves, std::uint32_t spines,

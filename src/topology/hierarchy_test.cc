@@ -4,6 +4,7 @@
 #include <map>
 
 #include "topology/cluster.h"
+#include "topology/generate.h"
 
 namespace alm::topology {
 namespace {
@@ -107,8 +108,7 @@ TEST(Hierarchy, RefusesLoops) {
 TEST(Hierarchy, WithoutATreeSchedulesSeeTheLeaves) {
   EXPECT_EQ(schedule_hierarchy(build_tree(TreeSpec{.groups = {1, 3, 2}})).level,
             must(build_tree(TreeSpec{.groups = {1, 3, 2}})).level);
-  const Cluster leaves_and_spines =
-      build_two_level({.leaves = 3, .spines = 2, .hosts_per_leaf = 2});
+  const Cluster leaves_and_spines = build_two_level(3, 2, 2);
   EXPECT_THAT(schedule_hierarchy(leaves_and_spines).level,
               ElementsAre(ElementsAre(0, 0, 1, 1, 2, 2)));
 }

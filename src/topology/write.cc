@@ -25,18 +25,6 @@ std::string toml_string(std::string_view text) {
   return out + '"';
 }
 
-std::string_view word(Architecture value) {
-  switch (value) {
-    case Architecture::kInput:
-      return "input";
-    case Architecture::kShared:
-      return "shared";
-    case Architecture::kOutput:
-      break;
-  }
-  return "output";
-}
-
 // Splits 0..size into runs where `same(first, i)` holds, and calls write(begin, end) for each.
 template <class Same, class Write>
 void for_runs(std::size_t size, Same same, Write write) {
@@ -85,11 +73,9 @@ class Writer {
   void write_switches() {
     const auto& all = cluster_.switches;
     const auto same = [&](std::size_t a, std::size_t b) {
-      return all[a].architecture == all[b].architecture && all[a].switching == all[b].switching &&
-             all[a].flow_control == all[b].flow_control &&
-             all[a].buffer_packets == all[b].buffer_packets &&
-             all[a].buffer_alpha == all[b].buffer_alpha &&
-             all[a].backplane_mbit_s == all[b].backplane_mbit_s && all[a].site == all[b].site;
+      Switch other = all[b];
+      other.name = all[a].name;
+      return other == all[a];
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       const Switch& node = all[begin];
@@ -141,13 +127,10 @@ class Writer {
     const auto& all = cluster_.links;
     const auto name = [&](NodeId node) { return cluster_.node_name(node); };
     const auto same = [&](std::size_t a, std::size_t b) {
-      return all[a].to == all[b].to && all[a].rate_up_mbit_s == all[b].rate_up_mbit_s &&
-             all[a].rate_down_mbit_s == all[b].rate_down_mbit_s &&
-             all[a].latency_us == all[b].latency_us &&
-             all[a].queue_up_packets == all[b].queue_up_packets &&
-             all[a].queue_down_packets == all[b].queue_down_packets &&
-             all[a].bidirectional_cap_mbit_s == all[b].bidirectional_cap_mbit_s &&
-             all[a].one_way == all[b].one_way && all[a].ecn_packets == all[b].ecn_packets;
+      Link other = all[b];
+      other.from = all[a].from;
+      other.lines = all[a].lines;
+      return other == all[a];
     };
     for_runs(all.size(), same, [&](std::size_t begin, std::size_t end) {
       const Link& link = all[begin];
@@ -178,5 +161,17 @@ class Writer {
 }  // namespace
 
 std::string to_toml(const Cluster& cluster) { return Writer(cluster).run(); }
+
+std::string_view word(Architecture value) {
+  switch (value) {
+    case Architecture::kInput:
+      return "input";
+    case Architecture::kShared:
+      return "shared";
+    case Architecture::kOutput:
+      break;
+  }
+  return "output";
+}
 
 }  // namespace alm::topology

@@ -91,18 +91,17 @@ inline void fetch_lines(const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += 64) __builtin_prefetch(at + i);
 }
 
-class Engine : private EngineReceiving {
+class Engine {
  public:
   using Ahead = Attendance::Ahead;
   using Elsewhere = Attendance::Elsewhere;
 
-  Engine(const Config& config, PeerId self, std::uint32_t peers)
-      : EngineReceiving(config, self, peers) {}
+  Engine(const Config& config, PeerId self, std::uint32_t peers) : parts_(config, self, peers) {}
   Engine(Engine&&) = default;
   Engine& operator=(Engine&&) = default;
 
   // Later exchanges wait for no step's time.
-  void hurry(bool hurries) { steps_.hurry(hurries); }
+  void hurry(bool hurries) { parts_.steps.hurry(hurries); }
   // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
              std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);
@@ -112,32 +111,33 @@ class Engine : private EngineReceiving {
   // Reports each peer once, in the order in which blocks became whole, but none with an empty
   // block.
   bool take_arrival(PeerId* peer);
-  std::size_t arrivals() const { return arrivals_.size(); }  // not taken yet
+  std::size_t arrivals() const { return parts_.arrivals.size(); }  // not taken yet
   bool complete() const {
-    return numbers_.running() && !disputes_.open() && send_left_ == 0 && recv_left_ == 0 &&
-           tail_unacked_ == 0;
+    return parts_.numbers.running() && !parts_.disputes.open() && parts_.send_left == 0 &&
+           parts_.recv_left == 0 && parts_.tail_unacked == 0;
   }
   void release(base::Nanos now);
   // Ends all sending, except notices that rank number `lost` is lost: to all peers, and again to
   // those that still ask.
   void abandon(std::optional<std::uint32_t> lost);
   bool settled() const {
-    return !numbers_.running() && unacked_ == 0 && acks_.owing() == 0 && !acks_.queued();
+    return !parts_.numbers.running() && parts_.unacked == 0 && parts_.acks.owing() == 0 &&
+           !parts_.acks.queued();
   }
 
-  const wire::ExchangeNumbers& numbers() const { return numbers_; }
-  const Sizes& sizes() const { return sizes_; }
+  const wire::ExchangeNumbers& numbers() const { return parts_.numbers; }
+  const Sizes& sizes() const { return parts_.sizes; }
   // Prefetch hints: this engine will be used; a packet from this peer is coming; next() will be
   // called.
   void expect_use() const {
-    const auto* begin = reinterpret_cast<const char*>(&peers_);
-    const auto* end = reinterpret_cast<const char*>(&counters_.path_loads);
-    fetch_lines(&config_, 1);
+    const auto* begin = reinterpret_cast<const char*>(&parts_.peers);
+    const auto* end = reinterpret_cast<const char*>(&parts_.counters.path_loads);
+    fetch_lines(&parts_.config, 1);
     fetch_lines(begin, static_cast<std::size_t>(end - begin));
   }
-  void expect_from(PeerId peer) const { fetch_lines(&peers_[peer], sizeof(Peer)); }
+  void expect_from(PeerId peer) const { fetch_lines(&parts_.peers[peer], sizeof(Peer)); }
   void expect_next() const {
-    const PeerId* likely = turns_.likely();
+    const PeerId* likely = parts_.turns.likely();
     if (likely != nullptr) expect_from(*likely);
   }
   // Takes one authentic packet. `length`: payload bytes; `body`: the payload of a control packet.
@@ -145,14 +145,14 @@ class Engine : private EngineReceiving {
                     std::uint32_t length, std::span<const std::byte> body);
   // Takes data that was held before start(). False: it does not fit the exchange and is dropped.
   bool replay(PeerId peer, std::uint32_t packet, std::uint32_t length) {
-    return accept_held(peer, packet, length);
+    return engine::accept_held(parts_, peer, packet, length);
   }
 
   // The next datagram to send now, if there is one.
   bool next(base::Nanos now, Emission* out);
   base::Nanos deadline() const {
-    const base::Nanos probe_at = probes_.queued() ? probes_.next_at() : base::kNever;
-    return std::min({next_timer_, next_step_at_, probe_at});
+    const base::Nanos probe_at = parts_.probes.queued() ? parts_.probes.next_at() : base::kNever;
+    return std::min({parts_.next_timer, parts_.next_step_at, probe_at});
   }
 
   // Until then no packet that comes changes what this rank does or completes the exchange:
@@ -160,56 +160,48 @@ class Engine : private EngineReceiving {
   // no such time.
   base::Nanos unmoved_until(base::Nanos now) const;
   // The time of the exchange's longest packet on the host link.
-  base::Nanos frame_time() const { return frame_time_; }
+  base::Nanos frame_time() const { return parts_.frame_time; }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
   // The notice of a peer that has given up, in an exchange or between two; what was deaf.
-  const Silence& silence() const { return silence_; }
-  Silence& silence() { return silence_; }
+  const Silence& silence() const { return parts_.silence; }
+  Silence& silence() { return parts_.silence; }
 
   // Set once two ranks are known not to agree. This engine has given up then, and tells the others.
-  const std::optional<Mismatch>& mismatch() const { return disputes_.mismatch(); }
+  const std::optional<Mismatch>& mismatch() const { return parts_.disputes.mismatch(); }
 
-  Attendance& attendance() { return attendance_; }
+  Attendance& attendance() { return parts_.attendance; }
   // When the peer last said that it has not entered the running exchange; 0: never.
   base::Nanos not_entered_at(PeerId peer) const {
-    return numbers_.running() ? attendance_.not_entered_at(peer) : 0;
+    return parts_.numbers.running() ? parts_.attendance.not_entered_at(peer) : 0;
   }
   // It has said so, and nothing of the running exchange has come from it since.
   bool absent(PeerId peer) const {
-    const ReceiveWindow& recv = peers_[peer].recv;
+    const ReceiveWindow& recv = parts_.peers[peer].recv;
     return not_entered_at(peer) != 0 && recv.seen == 0 && !recv.complete();
   }
   // Where the peer is, if it has said so in the running exchange.
   std::optional<Elsewhere> elsewhere(PeerId peer) const {
-    return numbers_.running() ? attendance_.elsewhere(peer) : std::nullopt;
+    return parts_.numbers.running() ? parts_.attendance.elsewhere(peer) : std::nullopt;
   }
 
   // The block for `peer` in the running exchange: what of it is sent and acknowledged.
-  const SendWindow& window(PeerId peer) const { return peers_[peer].send; }
+  const SendWindow& window(PeerId peer) const { return parts_.peers[peer].send; }
 
-  const Counters& counters() const { return counters_; }
-  Counters& counters() { return counters_; }
-  const Config& config() const { return config_; }
+  const Counters& counters() const { return parts_.counters; }
+  Counters& counters() { return parts_.counters; }
+  const Config& config() const { return parts_.config; }
 
   static constexpr std::size_t bytes_per_peer() {
     return sizeof(Peer) + sizeof(Aside) + Disputes::bytes_per_peer() + Attendance::bytes_per_peer();
   }
   std::size_t memory_bytes() const {
-    return sizeof(*this) + peers_.capacity() * bytes_per_peer() + turns_.bytes() +
-           congestion_.sends().bytes() + paths_.bytes();
+    return sizeof(*this) + parts_.peers.capacity() * bytes_per_peer() + parts_.turns.bytes() +
+           parts_.congestion.sends().bytes() + parts_.paths.bytes();
   }
 
  private:
-  // engine.cc
-  std::uint64_t begin_blocks(base::Nanos now, std::span<const std::uint8_t> withheld);
-  void begin_window(base::Nanos now, bool even, std::uint64_t largest, std::size_t partners);
-
-  // engine_timers.cc
-  base::Nanos scan_peer(base::Nanos now, PeerId id);
-  base::Nanos probe_delay(PeerId id) const;
-  base::Nanos wait_delay(PeerId id) const;
-  base::Nanos patience(PeerId id) const;
+  engine::Parts parts_;
 };
 
 }  // namespace alm::transport

@@ -1,5 +1,5 @@
-// The engine's parts (engine.h), each of which uses those before it: what all of them know, control
-// packets, sending, receiving.
+// The engine from inside (engine.h): what its parts know, and what they do for each other. Each
+// part is a file of functions.
 #pragma once
 
 #include <algorithm>
@@ -35,176 +35,121 @@
 #include "wire/exchange_numbers.h"
 #include "wire/header.h"
 
-namespace alm::transport {
+namespace alm::transport::engine {
 
-// What all parts know, and what is said in one line.
-class EngineState {
- protected:
-  EngineState(const Config& config, PeerId self, std::uint32_t peers);
+// What the parts of the engine know, and what is said in one line.
+struct Parts {
+  Parts(const Config& with, PeerId own, std::uint32_t count);
 
   // The block of the running exchange, or of the tail; null: of neither.
   SendWindow* window_of(PeerId id, std::uint64_t exchange) {
-    if (numbers_.runs(exchange)) return &peers_[id].send;
-    if (numbers_.is_tail(exchange)) return &asides_[id].tail;
+    if (numbers.runs(exchange)) return &peers[id].send;
+    if (numbers.is_tail(exchange)) return &asides[id].tail;
     return nullptr;
   }
-  bool owes_tail(PeerId id) const {
-    return tail_unacked_ > 0 && asides_[id].tail.outstanding() > 0;
-  }
+  bool owes_tail(PeerId id) const { return tail_unacked > 0 && asides[id].tail.outstanding() > 0; }
   void reply(PeerId id, std::uint64_t exchange, std::uint32_t echo) {
-    acks_.reply(id, &peers_[id], &asides_[id], exchange, echo);
+    acks.reply(id, &peers[id], &asides[id], exchange, echo);
   }
-  void queue_probe(PeerId id) { probes_.queue(id, &peers_[id]); }
+  void queue_probe(PeerId id) { probes.queue(id, &peers[id]); }
   // A peer's block is not as expected; the probe to it will show the sizes.
   void dispute(PeerId id, std::uint64_t exchange) {
-    ++counters_.rejected_malformed;
-    disputes_.dispute(id, exchange, numbers_.runs(exchange));
+    ++counters.rejected_malformed;
+    disputes.dispute(id, exchange, numbers.runs(exchange));
     queue_probe(id);
   }
   // Whether a block of the running exchange is in dispute.
   bool disputed(PeerId id) const {
-    return disputes_.open() && disputes_.disputed(id, numbers_.current());
+    return disputes.open() && disputes.disputed(id, numbers.current());
   }
-  void timer_at(base::Nanos when) { next_timer_ = std::min(next_timer_, when); }
+  void timer_at(base::Nanos when) { next_timer = std::min(next_timer, when); }
   base::Nanos look_delay() const {
-    return delays_.look(peers_.size(), frame_time_, congestion_.yielding());
+    return delays.look(peers.size(), frame_time, congestion.yielding());
   }
 
-  Config config_;
-  PeerId self_;
+  Config config;
+  PeerId self;
 
   // ---- fields that every packet touches, side by side (expect_use()) ----
-  std::vector<Peer> peers_;
-  wire::ExchangeNumbers numbers_;
-  Disputes disputes_;
-  Silence silence_;
-  const Rounds* rounds_;  // of the running exchange
-  bool abandoned_ = false;
-  bool reports_arrivals_ = false;
-  RoundTurns turns_;
-  std::uint64_t send_left_ = 0, recv_left_ = 0;  // packets, all rounds
+  std::vector<Peer> peers;
+  wire::ExchangeNumbers numbers;
+  Disputes disputes;
+  Silence silence;
+  const Rounds* rounds;  // of the running exchange
+  bool abandoned = false;
+  bool reports_arrivals = false;
+  RoundTurns turns;
+  std::uint64_t send_left = 0, recv_left = 0;  // packets, all rounds
   // Unacknowledged packets of running exchange and tail, and of the tail alone.
-  std::uint64_t unacked_ = 0, tail_unacked_ = 0;
+  std::uint64_t unacked = 0, tail_unacked = 0;
   // Outstanding retransmissions. The tail has a budget of its own: the running exchange may wait
   // for a peer that waits for this rank's tail.
-  std::uint32_t resends_ = 0, tail_resends_ = 0;
-  clocks::ReceiveClock clock_;
-  Congestion congestion_;
-  Pace pace_;
-  std::uint64_t cycle_packets_ = 1;  // packets between two turns of a partner
-  base::Nanos frame_time_ = 0;
-  std::uint32_t answer_turn_ = 0;
-  base::Nanos next_timer_ = base::kNever;
-  base::Nanos next_step_at_ = base::kNever;
-  Sizes sizes_;
-  Trains trains_;
-  clocks::StepClock steps_;
-  Delays delays_;
-  OwedAcks acks_;
-  Probes probes_;
-  PeerQueue arrivals_, resend_queue_;
+  std::uint32_t resends = 0, tail_resends = 0;
+  clocks::ReceiveClock clock;
+  Congestion congestion;
+  Pace pace;
+  std::uint64_t cycle_packets = 1;  // packets between two turns of a partner
+  base::Nanos frame_time = 0;
+  std::uint32_t answer_turn = 0;
+  base::Nanos next_timer = base::kNever;
+  base::Nanos next_step_at = base::kNever;
+  Sizes sizes;
+  Trains trains;
+  clocks::StepClock steps;
+  Delays delays;
+  OwedAcks acks;
+  Probes probes;
+  PeerQueue arrivals, resend_queue;
   // A packet or the latest probe, to be sent a second time to a far peer.
   struct Copy {
     PeerId peer = 0;
     std::uint64_t exchange = 0;
     std::optional<std::uint32_t> packet;  // none: a probe
   };
-  std::deque<Copy> copies_;
-  Counters counters_;
+  std::deque<Copy> copies;
+  Counters counters;
   // ---- the rest ----
 
-  std::vector<Aside> asides_;
-  ManyPaths paths_;
-  Attendance attendance_;
-  std::optional<std::uint32_t> lost_;  // the lost rank that peers are told of
-  std::uint64_t early_bytes_ = 0;
-  base::Nanos released_ = 0;  // the latest exchange
-  bool symmetric_ = false;    // every rank sends as much as it receives
+  std::vector<Aside> asides;
+  ManyPaths paths;
+  Attendance attendance;
+  std::optional<std::uint32_t> lost;  // the lost rank that peers are told of
+  std::uint64_t early_bytes = 0;
+  base::Nanos released = 0;  // the latest exchange
+  bool symmetric = false;    // every rank sends as much as it receives
 };
 
 // engine_control.cc: acknowledgements, probes, notices.
-class EngineControl : protected EngineState {
- protected:
-  using EngineState::EngineState;
+bool emit_ack(Parts& e, Emission* out);
+bool emit_notice(Parts& e, Emission* out);
+bool emit_elsewhere(Parts& e, Emission* out);
+bool emit_probe(Parts& e, base::Nanos now, Emission* out);
+void fill_probe(Parts& e, base::Nanos now, Emission* out, PeerId id, bool tail);
+bool ask_for_acks(Parts& e);
+bool sends_copies(const Parts& e);
 
-  bool emit_ack(Emission* out);
-  bool emit_notice(Emission* out);
-  bool emit_elsewhere(Emission* out);
-  bool emit_probe(base::Nanos now, Emission* out);
-  void fill_probe(base::Nanos now, Emission* out, PeerId id, bool tail);
-  bool ask_for_acks();
-  bool sends_copies() const;
+// engine_send.cc: data that is sent for the first time.
+bool emit_data(Parts& e, base::Nanos now, Emission* out);
+bool due(Parts& e, base::Nanos now);
+void fill_data(Parts& e, Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
+               std::uint64_t exchange, bool tail);
 
- private:
-  void fill_control(Emission* out, PeerId id, wire::Type type, std::uint64_t exchange);
-};
+// engine_resend.cc: what is sent again.
+bool emit_resend(Parts& e, base::Nanos now, Emission* out);
+std::uint32_t resends_outstanding(const Parts& e, PeerId id, const SendWindow& window, bool tail);
+std::uint32_t next_resend(const Parts& e, PeerId id, const SendWindow& window, bool tail);
 
-// What is sent.
-class EngineSending : protected EngineControl {
- protected:
-  using EngineControl::EngineControl;
+// engine_receive.cc: what arrives.
+Verdict receive(Parts& e, base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                std::uint32_t length, std::span<const std::byte> body);
+bool accept_held(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length);
 
-  // engine_send.cc
-  bool emit_data(base::Nanos now, Emission* out);
-  // engine_resend.cc
-  bool emit_resend(base::Nanos now, Emission* out);
-  std::uint32_t resends_outstanding(PeerId id, const SendWindow& window, bool tail) const;
-  std::uint32_t next_resend(PeerId id, const SendWindow& window, bool tail) const;
+// engine_ack.cc: acknowledgements of what this rank has sent.
+void implied_ack(Parts& e, base::Nanos now, PeerId id, std::uint64_t exchange);
+void apply_ack(Parts& e, base::Nanos now, PeerId id, std::uint64_t exchange,
+               std::uint32_t cumulative, const wire::AckBody* body);
 
- private:
-  bool may_send() const;
-  bool due(base::Nanos now);
-  void fill_data(Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
-                 std::uint64_t exchange, bool tail);
-  void fill_next(base::Nanos now, Emission* out, PeerId id);
-  void count_sent(base::Nanos now, const Emission& sent);
-  bool ends_unanswered(const Peer& peer) const;
-  bool emit_late(base::Nanos now, Emission* out);
-  bool emit_step(base::Nanos now, Emission* out);
-  bool step_allowed(base::Nanos now, std::uint64_t step);
+// engine_timers.cc: when to look at a peer again, after what is due has been done.
+base::Nanos scan_peer(Parts& e, base::Nanos now, PeerId id);
 
-  std::uint32_t resend_budget() const;
-  void fill_resend(base::Nanos now, Emission* out, PeerId id, std::uint32_t packet, bool tail);
-  bool emit_copy(base::Nanos now, Emission* out);
-};
-
-// What comes.
-class EngineReceiving : protected EngineSending {
- protected:
-  using EngineSending::EngineSending;
-
-  // engine_receive.cc
-  Verdict receive(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                  std::uint32_t length, std::span<const std::byte> body);
-  bool accept_held(PeerId peer, std::uint32_t packet, std::uint32_t length);
-
- private:
-  template <class Body, class Handler>
-  void decoded(const std::optional<Body>& body, const Handler& handle);
-  void on_ack(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-              const wire::AckBody& ack);
-  void on_probe(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                const wire::ProbeBody& probe);
-  void on_mismatch(const wire::MismatchBody& told);
-  Verdict on_data(base::Nanos now, const wire::Header& header, std::uint64_t exchange,
-                  std::uint32_t length);
-  std::uint32_t expected_length(PeerId id, std::uint32_t packet) const;
-  bool accept(PeerId id, std::uint32_t packet, std::uint32_t length);
-  void overtaken(PeerId id);
-  Verdict hold_early(base::Nanos now, PeerId id, std::uint32_t packet, std::uint32_t length,
-                     std::uint64_t exchange, bool ack_soon);
-  void owe(base::Nanos now, PeerId id, std::uint64_t exchange);
-  void reply_again(PeerId id, std::uint64_t exchange, std::uint32_t echo);
-  bool answers_gap(PeerId id) { return !paths_.any() || paths_.of(id).answers_gap(); }
-  bool asks_back(base::Nanos now, PeerId id) const;
-
-  // engine_ack.cc
-  void implied_ack(base::Nanos now, PeerId id, std::uint64_t exchange);
-  void apply_ack(base::Nanos now, PeerId id, std::uint64_t exchange, std::uint32_t cumulative,
-                 const wire::AckBody* body);
-  void measure_answer(base::Nanos now, PeerId id, std::uint32_t cumulative,
-                      const wire::AckBody* body);
-  void settle_paths(base::Nanos now, PeerId id, bool tail, const wire::AckBody* body);
-};
-
-}  // namespace alm::transport
+}  // namespace alm::transport::engine

@@ -3,114 +3,113 @@
 
 #include "transport/engine_parts.h"
 
-namespace alm::transport {
+namespace alm::transport::engine {
 namespace {
 
 // 1 / kResendPart of the window may be resends. With four at once, as short queues want it, a
 // thousand losses on a long route took sixty round trips (docs/adr/0056).
 constexpr std::uint32_t kResendPart = 4;
 
-}  // namespace
-
-std::uint32_t EngineSending::resends_outstanding(PeerId id, const SendWindow& window,
-                                                 bool tail) const {
-  return paths_.any() ? paths_.of(id).flights(tail).resends() : window.resends_outstanding();
-}
-
-std::uint32_t EngineSending::next_resend(PeerId id, const SendWindow& window, bool tail) const {
-  if (!paths_.any()) return window.next_resend();
-  const paths::Flights::Flight* lost = paths_.of(id).flights(tail).first_lost();
-  return lost == nullptr ? window.next : lost->packet;
-}
-
 // Go-back-N, for study, resends all that follows a loss: with a larger budget that would be lost
 // again.
-std::uint32_t EngineSending::resend_budget() const {
-  const bool selective = config_.reliability == Reliability::kSelectiveRepeat;
-  return std::max(config_.retransmit_budget_packets,
-                  selective ? congestion_.window() / kResendPart : 0);
+std::uint32_t resend_budget(const Parts& e) {
+  const bool selective = e.config.reliability == Reliability::kSelectiveRepeat;
+  return std::max(e.config.retransmit_budget_packets,
+                  selective ? e.congestion.window() / kResendPart : 0);
 }
 
-bool EngineSending::emit_resend(base::Nanos now, Emission* out) {
-  if (pace_.rules() && !trains_.any()) {
-    next_step_at_ = base::kNever;
-    if (!(resend_queue_.empty() && copies_.empty()) && !due(now)) return false;
-  }
-  for (std::size_t looks = resend_queue_.size(); looks > 0; --looks) {
-    const PeerId id = resend_queue_.take();
-    const SendWindow& behind = asides_[id].tail;
-    const bool tail = next_resend(id, behind, true) < behind.next;
-    const SendWindow& window = tail ? behind : peers_[id].send;
-    const std::uint32_t packet = next_resend(id, window, tail);
-    if (packet >= window.next) {
-      peers_[id].resend_queued = false;
-      continue;
-    }
-    resend_queue_.push_back(id);
-    if ((tail ? tail_resends_ : resends_) >= resend_budget()) continue;
-    fill_resend(now, out, id, packet, tail);
-    if (sends_copies()) copies_.push_back({id, out->exchange, packet});
-    return true;
-  }
-  return emit_copy(now, out);
-}
-
-void EngineSending::fill_resend(base::Nanos now, Emission* out, PeerId id, std::uint32_t packet,
-                                bool tail) {
-  Peer& peer = peers_[id];
-  SendWindow& window = tail ? asides_[id].tail : peer.send;
-  std::uint32_t& resends = tail ? tail_resends_ : resends_;
-  fill_data(out, id, window, packet, tail ? numbers_.tail() : numbers_.current(), tail);
+void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint32_t packet,
+                 bool tail) {
+  Peer& peer = e.peers[id];
+  SendWindow& window = tail ? e.asides[id].tail : peer.send;
+  std::uint32_t& resends = tail ? e.tail_resends : e.resends;
+  fill_data(e, out, id, window, packet, tail ? e.numbers.tail() : e.numbers.current(), tail);
   out->header.flags |= wire::kFlagAckSoon;
-  resends -= resends_outstanding(id, window, tail);
+  resends -= resends_outstanding(e, id, window, tail);
   bool of_silent_path = false;
-  if (paths_.any()) {
-    out->header.path = paths_.take_again(now, id, tail, packet, &of_silent_path);
-    ++counters_.path_loads[out->header.path];
+  if (e.paths.any()) {
+    out->header.path = e.paths.take_again(now, id, tail, packet, &of_silent_path);
+    ++e.counters.path_loads[out->header.path];
   }
   window.resend_cursor = packet + 1;
   window.epoch_next = window.next;
-  resends += resends_outstanding(id, window, tail);
+  resends += resends_outstanding(e, id, window, tail);
   peer.resent_since_probe = true;
-  congestion_.saw_loss();
-  if (!tail && trains_.any()) steps_.resent();
+  e.congestion.saw_loss();
+  if (!tail && e.trains.any()) e.steps.resent();
   peer.quiet_since = now;
-  timer_at(now + look_delay());
-  ++counters_.data_retransmitted;
-  if (pace_.rules() && !trains_.any()) {
-    pace_.lost();
-    pace_.sent(now, out->length, window.total > 1);
+  e.timer_at(now + e.look_delay());
+  ++e.counters.data_retransmitted;
+  if (e.pace.rules() && !e.trains.any()) {
+    e.pace.lost();
+    e.pace.sent(now, out->length, window.total > 1);
   }
   // In steps the clock keeps queues short, so losses do not cut the window.
-  if (of_silent_path || rounds_->steps > 0 || !congestion_.lost(now, send_left_ > 0)) return;
-  ++counters_.window_cuts;
-  if (congestion_.loses_alone()) ++counters_.cuts_alone;
-  const std::uint64_t least = counters_.window_least;
-  const std::uint64_t cut = congestion_.window();
-  counters_.window_least = least == 0 ? cut : std::min(least, cut);
+  if (of_silent_path || e.rounds->steps > 0 || !e.congestion.lost(now, e.send_left > 0)) return;
+  ++e.counters.window_cuts;
+  if (e.congestion.loses_alone()) ++e.counters.cuts_alone;
+  const std::uint64_t least = e.counters.window_least;
+  const std::uint64_t cut = e.congestion.window();
+  e.counters.window_least = least == 0 ? cut : std::min(least, cut);
 }
 
-bool EngineSending::emit_copy(base::Nanos now, Emission* out) {
-  while (!copies_.empty()) {
-    const Copy copy = copies_.front();
-    copies_.pop_front();
-    const SendWindow* window = window_of(copy.peer, copy.exchange);
-    if (window == nullptr || !sends_copies()) continue;
-    const bool tail = window == &asides_[copy.peer].tail;
+bool emit_copy(Parts& e, base::Nanos now, Emission* out) {
+  while (!e.copies.empty()) {
+    const Parts::Copy copy = e.copies.front();
+    e.copies.pop_front();
+    const SendWindow* window = e.window_of(copy.peer, copy.exchange);
+    if (window == nullptr || !sends_copies(e)) continue;
+    const bool tail = window == &e.asides[copy.peer].tail;
     if (!copy.packet) {
-      if (window->outstanding() == 0 || peers_[copy.peer].probe_of_tail != tail) continue;
-      fill_probe(now, out, copy.peer, tail);
-      ++counters_.probes_sent;
+      if (window->outstanding() == 0 || e.peers[copy.peer].probe_of_tail != tail) continue;
+      fill_probe(e, now, out, copy.peer, tail);
+      ++e.counters.probes_sent;
       return true;
     }
     if (window->has_come(*copy.packet)) continue;
-    fill_data(out, copy.peer, *window, *copy.packet, copy.exchange, tail);
+    fill_data(e, out, copy.peer, *window, *copy.packet, copy.exchange, tail);
     out->header.flags |= wire::kFlagAckSoon;
-    ++counters_.data_retransmitted;
-    pace_.sent(now, out->length, window->total > 1);
+    ++e.counters.data_retransmitted;
+    e.pace.sent(now, out->length, window->total > 1);
     return true;
   }
   return false;
 }
 
-}  // namespace alm::transport
+}  // namespace
+
+std::uint32_t resends_outstanding(const Parts& e, PeerId id, const SendWindow& window, bool tail) {
+  return e.paths.any() ? e.paths.of(id).flights(tail).resends() : window.resends_outstanding();
+}
+
+std::uint32_t next_resend(const Parts& e, PeerId id, const SendWindow& window, bool tail) {
+  if (!e.paths.any()) return window.next_resend();
+  const paths::Flights::Flight* lost = e.paths.of(id).flights(tail).first_lost();
+  return lost == nullptr ? window.next : lost->packet;
+}
+
+bool emit_resend(Parts& e, base::Nanos now, Emission* out) {
+  if (e.pace.rules() && !e.trains.any()) {
+    e.next_step_at = base::kNever;
+    if (!(e.resend_queue.empty() && e.copies.empty()) && !due(e, now)) return false;
+  }
+  for (std::size_t looks = e.resend_queue.size(); looks > 0; --looks) {
+    const PeerId id = e.resend_queue.take();
+    const SendWindow& behind = e.asides[id].tail;
+    const bool tail = next_resend(e, id, behind, true) < behind.next;
+    const SendWindow& window = tail ? behind : e.peers[id].send;
+    const std::uint32_t packet = next_resend(e, id, window, tail);
+    if (packet >= window.next) {
+      e.peers[id].resend_queued = false;
+      continue;
+    }
+    e.resend_queue.push_back(id);
+    if ((tail ? e.tail_resends : e.resends) >= resend_budget(e)) continue;
+    fill_resend(e, now, out, id, packet, tail);
+    if (sends_copies(e)) e.copies.push_back({id, out->exchange, packet});
+    return true;
+  }
+  return emit_copy(e, now, out);
+}
+
+}  // namespace alm::transport::engine

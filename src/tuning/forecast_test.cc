@@ -1,5 +1,6 @@
 #include "tuning/forecast.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "plan/combining.h"
@@ -37,32 +38,20 @@ queue_down_packets = 43
   return std::move(parsed).value();
 }
 
+// Of 4 hosts. `way`: as decision files name it; empty: it is not said.
+std::string sample(std::string_view candidate, std::string_view way, int bytes,
+                   std::string_view times) {
+  const std::string way_line = way.empty() ? "" : fmt::format("way = \"{}\"\n", way);
+  return fmt::format("[[sample]]\ncandidate = \"{}\"\n{}hosts = 4\nbytes = {}\ntimes_s = [{}]\n",
+                     candidate, way_line, bytes, times);
+}
+
 TEST(Forecast, KnowsAWayByItsKeyOrByWhatBenchCallsIt) {
-  const auto known = profile(R"(
-[[sample]]
-candidate = "openmpi"
-way = "library"
-hosts = 4
-bytes = 1000
-times_s = [0.004, 0.005, 0.006]
-[[sample]]
-candidate = "mpich"
-way = "library"
-hosts = 4
-bytes = 1000
-times_s = [0.009, 0.009, 0.009]
-[[sample]]
-candidate = "measured by hand"
-way = "mpi few"
-hosts = 4
-bytes = 1000
-times_s = [0.003, 0.003, 0.003]
-[[sample]]
-candidate = "allemande+mpich:algorithm=sync-shuffle"
-hosts = 4
-bytes = 1000
-times_s = [0.002, 0.002, 0.002]
-)");
+  const auto known =
+      profile(sample("openmpi", "library", 1000, "0.004, 0.005, 0.006") +
+              sample("mpich", "library", 1000, "0.009, 0.009, 0.009") +
+              sample("measured by hand", "mpi few", 1000, "0.003, 0.003, 0.003") +
+              sample("allemande+mpich:algorithm=sync-shuffle", "", 1000, "0.002, 0.002, 0.002"));
   const Forecast forecast(known, kHosts);
   EXPECT_EQ(forecast.of("library", 1000).time, 5 * base::kMillisecond);
   EXPECT_EQ(forecast.of("mpi few", 1000).time, 3 * base::kMillisecond);
@@ -96,34 +85,17 @@ TEST(Forecast, OurWaysAreForeseenFromHowTheyAreMade) {
 }
 
 TEST(Forecast, ASampleOfAWayTellsOfAllItsShapes) {
-  const auto known = profile(R"(
-[[sample]]
-candidate = "by hand"
-way = "udp grid"
-hosts = 4
-bytes = 100
-times_s = [0.002, 0.002, 0.002]
-)");
+  const auto known = profile(sample("by hand", "udp grid", 100, "0.002, 0.002, 0.002"));
   Forecast forecast(known, kHosts);
   EXPECT_EQ(forecast.of("udp grid:2x2", 100).time, 2 * base::kMillisecond);
   EXPECT_FALSE(forecast.of("udp bruck:2", 100).known());
 }
 
 TEST(Forecast, TwoWaysThatBenchGivesOneNameAreForeseenApart) {
-  const auto known = profile(R"(
-[[sample]]
-candidate = "allemande+openmpi:algorithm=multi-site"
-way = "udp multi-site-combined"
-hosts = 4
-bytes = 100
-times_s = [0.002, 0.002, 0.002]
-[[sample]]
-candidate = "allemande+openmpi:algorithm=multi-site"
-way = "udp multi-site"
-hosts = 4
-bytes = 1000
-times_s = [0.009, 0.009, 0.009]
-)");
+  const std::string candidate = "allemande+openmpi:algorithm=multi-site";
+  const auto known =
+      profile(sample(candidate, "udp multi-site-combined", 100, "0.002, 0.002, 0.002") +
+              sample(candidate, "udp multi-site", 1000, "0.009, 0.009, 0.009"));
   const Forecast forecast(known, kHosts);
   EXPECT_EQ(forecast.of("udp multi-site-combined", 100).time, 2 * base::kMillisecond);
   EXPECT_EQ(forecast.of("udp multi-site", 1000).time, 9 * base::kMillisecond);

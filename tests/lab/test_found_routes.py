@@ -5,43 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.lab.networks import leaf_spine
 from tests.lab.preloaded_program import build, run_preloaded
 
 from allemande.lab import Lab
 from allemande.lab.network import BRIDGES, ROUTERS
 
-LEAF_SPINE = """
-format = 1
-name = "two-routes"
-[[switch]]
-name = "leaf[0-1]"
-[[switch]]
-name = "spine[0-1]"
-[[host]]
-name = "h[0-3]"
-[[link]]
-from = "h[0-1]"
-to = "leaf0"
-rate_mbit_s = 10
-[[link]]
-from = "h[2-3]"
-to = "leaf1"
-rate_mbit_s = 10
-[[link]]
-from = "leaf[0-1]"
-to = "spine0"
-rate_mbit_s = 10
-queue_up_packets = 45
-queue_down_packets = 45
-[[link]]
-from = "leaf[0-1]"
-to = "spine1"
-rate_mbit_s = 10
-queue_up_packets = 45
-queue_down_packets = 45
-"""
-
-
+LEAF_SPINE = leaf_spine("two-routes", spines=2)
 # Two pods of two leaves and two switches above them, which two cores each join.
 THREE_LEVELS = """
 format = 1

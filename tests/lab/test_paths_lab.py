@@ -7,61 +7,18 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.lab.networks import leaf_spine, links
 from tests.lab.preloaded_program import build, run_preloaded
 
 from allemande.lab import Lab
 
-TWO_LINKS = """
-format = 1
-name = "two-links"
-[[switch]]
-name = "a"
-[[switch]]
-name = "b"
-[[host]]
-name = "h[0-3]"
-links = 2
-[[link]]
-from = "h[0-3]"
-to = "a"
-rate_mbit_s = 10
-queue_down_packets = 45
-[[link]]
-from = "h[0-3]"
-to = "b"
-rate_mbit_s = 10
-queue_down_packets = 45
-"""
-
-LEAF_SPINE = """
-format = 1
-name = "three-spines"
-[[switch]]
-name = "leaf[0-1]"
-[[switch]]
-name = "spine[0-2]"
-[[host]]
-name = "h[0-3]"
-[[link]]
-from = "h[0-1]"
-to = "leaf0"
-rate_mbit_s = 10
-queue_down_packets = 45
-[[link]]
-from = "h[2-3]"
-to = "leaf1"
-rate_mbit_s = 10
-queue_down_packets = 45
-"""
-for spine in range(3):
-    LEAF_SPINE += f"""
-[[link]]
-from = "leaf[0-1]"
-to = "spine{spine}"
-rate_mbit_s = 10
-queue_up_packets = 45
-queue_down_packets = 45
-"""
+TWO_LINKS = (
+    'format = 1\nname = "two-links"\n[[switch]]\nname = "a"\n[[switch]]\nname = "b"\n'
+    '[[host]]\nname = "h[0-3]"\nlinks = 2\n'
+    + links("h[0-3]", "a", rate_mbit_s=10, queue_down_packets=45)
+    + links("h[0-3]", "b", rate_mbit_s=10, queue_down_packets=45)
+)
+LEAF_SPINE = leaf_spine("three-spines", spines=3, queue_down_packets=45)
 
 
 @pytest.fixture

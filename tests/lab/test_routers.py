@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.lab.networks import leaf_spine, links
 
 from allemande.cli import main
 from allemande.errors import BadInput
@@ -19,36 +20,7 @@ from allemande.lab.stats import PortStats, Stats
 from allemande.simulation.case import simulate
 from allemande.topology import load_cluster
 
-TWO_SPINES = """
-format = 1
-name = "two-spines"
-[[switch]]
-name = "leaf[0-1]"
-[[switch]]
-name = "spine[0-1]"
-[[host]]
-name = "h[0-3]"
-[[link]]
-from = "h[0-1]"
-to = "leaf0"
-rate_mbit_s = 10
-[[link]]
-from = "h[2-3]"
-to = "leaf1"
-rate_mbit_s = 10
-[[link]]
-from = "leaf[0-1]"
-to = "spine0"
-rate_mbit_s = 10
-queue_up_packets = 45
-queue_down_packets = 45
-[[link]]
-from = "leaf[0-1]"
-to = "spine1"
-rate_mbit_s = 10
-queue_up_packets = 45
-queue_down_packets = 45
-"""
+TWO_SPINES = leaf_spine("two-spines", spines=2)
 
 # What hosts say on their own: ICMP's answers.
 OWN = 6
@@ -278,25 +250,12 @@ def test_stats_show_what_is_degraded(lab: Lab) -> None:
     assert main(["lab", "degrade", "spine1:leaf0", "--restore"]) == 0
 
 
-TWO_NICS = """
-format = 1
-name = "two-nics"
-[[switch]]
-name = "a"
-[[switch]]
-name = "b"
-[[host]]
-name = "h[0-2]"
-links = 2
-[[link]]
-from = "h[0-2]"
-to = "a"
-rate_mbit_s = 10
-[[link]]
-from = "h[0-2]"
-to = "b"
-rate_mbit_s = 20
-"""
+TWO_NICS = (
+    'format = 1\nname = "two-nics"\n[[switch]]\nname = "a"\n[[switch]]\nname = "b"\n'
+    '[[host]]\nname = "h[0-2]"\nlinks = 2\n'
+    + links("h[0-2]", "a", rate_mbit_s=10)
+    + links("h[0-2]", "b", rate_mbit_s=20)
+)
 
 
 @pytest.mark.parametrize("forwarding", FORWARDING)

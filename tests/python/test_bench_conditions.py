@@ -16,8 +16,8 @@ from tests.python.bench_runs import LAUNCHERS, read_run, two_ranks
 from allemande.background import parse_background
 from allemande.bench.background_flows import FlowLog, find_flows, path
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.conditions import Conditions, half_rate_file, make_conditions, parse_slow
-from allemande.bench.figure_output import rich_tables, shared_cells, to_csv, to_json
+from allemande.bench.conditions import ConditionOptions, Conditions, parse_slow
+from allemande.bench.figure_output import CSV_COLUMNS, rich_tables, shared_cells
 from allemande.bench.figures import Shared, make_figure
 from allemande.bench.job_plan import make_jobs, split_placement
 from allemande.bench.records import RunRecord, SizeRecord, join_jobs, join_records
@@ -26,7 +26,8 @@ from allemande.errors import BadInput
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
 from allemande.lab.timers import choose_timers
-from allemande.topology import load_cluster, parse_cluster
+from allemande.row_text import csv_rows, json_rows
+from allemande.topology import load_cluster
 
 HOSTS = [f"h{index}" for index in range(32)]
 CLUSTER = load_cluster("tam-8x4")
@@ -76,8 +77,8 @@ def test_bad_background_is_refused(text: str) -> None:
 
 
 def test_conditions_are_described_and_labelled() -> None:
-    assert make_conditions(HOSTS).describe() is None
-    under = make_conditions(HOSTS, cold=True, jobs=2, slow="h3:5", half_rate="h[0-1]")
+    assert ConditionOptions().read(HOSTS).describe() is None
+    under = ConditionOptions(cold=True, jobs=2, slow="h3:5", half_rate="h[0-1]").read(HOSTS)
     assert under.describe() == (
         "cold: each timed call is the first of its own job; 2 jobs at once, interleaved; "
         "late to every call, in ms: h3:5; links at half their rate: h[0-1]"
@@ -90,7 +91,7 @@ def test_conditions_are_described_and_labelled() -> None:
 
 
 def test_times_take_the_scale_with_scaled_timers() -> None:
-    under = make_conditions(HOSTS, idle_ms=500, slow="h3:5")
+    under = ConditionOptions(idle_ms=500, slow="h3:5").read(HOSTS)
     assert under.arguments(choose_timers("real", 0.1)) == ["--idle", "0.5", "--late", "h3=0.005"]
     assert under.arguments(choose_timers(None, 0.1)) == ["--idle", "5", "--late", "h3=0.05"]
 
@@ -99,7 +100,7 @@ def test_times_take_the_scale_with_scaled_timers() -> None:
 
 
 def test_half_rate_changes_the_links_of_these_hosts_alone() -> None:
-    halved = parse_cluster(half_rate_file(CLUSTER, ["h3", "h8"]), "halved")
+    halved = ConditionOptions(half_rate="h3,h8").read(HOSTS).cluster(CLUSTER)
     before = {(link.from_, link.to): link for link in CLUSTER.links}
     assert len(halved.links) == len(before)
     for link in halved.links:
@@ -110,7 +111,7 @@ def test_half_rate_changes_the_links_of_these_hosts_alone() -> None:
         assert link.queue_down_packets == old.queue_down_packets
     assert [host.name for host in halved.hosts] == HOSTS
     assert Conditions().cluster(CLUSTER) is CLUSTER
-    under = make_conditions(HOSTS, half_rate="h3")
+    under = ConditionOptions(half_rate="h3").read(HOSTS)
     single = load_cluster("tam-8x1")
     limit_s = under.cluster(single).limit_seconds(None, 1472)
     assert limit_s == pytest.approx(2 * single.limit_seconds(None, 1472))
@@ -123,7 +124,7 @@ def test_what_late_ranks_send_leaves_them_late() -> None:
     times = choose_timers("real", 1)
 
     def limit_s(slow: str | None) -> float:
-        under = make_conditions(hosts, slow=slow)
+        under = ConditionOptions(slow=slow).read(hosts)
         plan = make_jobs(cluster, [14_720], conditions=under, timers=times)
         return plan.limits_s[14_720]
 
@@ -135,7 +136,7 @@ def test_what_late_ranks_send_leaves_them_late() -> None:
 
 
 def test_jobs_on_the_same_hosts_share_every_link() -> None:
-    under = make_conditions(HOSTS, jobs=3)
+    under = ConditionOptions(jobs=3).read(HOSTS)
     plan = make_jobs(CLUSTER, [1000], conditions=under)
     assert len(plan.workloads) == 3
     assert plan.limits_s[1000] == pytest.approx(CLUSTER.limit_seconds(None, 1000))
@@ -148,7 +149,7 @@ def test_split_jobs_take_every_other_host_and_meet_on_uplinks() -> None:
     where = parse_placement("2,1", 32)
     assert split_placement(where, 0, 2).slots == (2, 0) * 16
     assert split_placement(where, 1, 2).slots == (0, 1) * 16
-    under = make_conditions(HOSTS, jobs=2, job_layout="split")
+    under = ConditionOptions(jobs=2, job_layout="split").read(HOSTS)
     plan = make_jobs(CLUSTER, [1472], conditions=under)
     first, second = plan.workloads
     assert first.hosts == tuple(HOSTS[0::2]) and second.hosts == tuple(HOSTS[1::2])
@@ -237,7 +238,7 @@ def test_together_is_what_all_jobs_got_out_of_the_links() -> None:
     joined = join_records([record([1.0]), record([4.0])], jobs=True, same_hosts=True)
     joined.background = [(1.0, [2.0, 4.0]), (3.0, [6.0, 8.0])]
     shared = Shared(1.0, [5.0, 7.0])
-    labels = make_conditions(HOSTS, jobs=2, background=parse_background("20")).labels()
+    labels = ConditionOptions(jobs=2, background="20").read(HOSTS).labels()
     figure = make_figure(OPENMPI, 100, 0.5, [joined, joined], labels=labels, shared=shared)
     assert figure.job_median_s == [1.0, 4.0]
     assert figure.fair_share_s == 1.0
@@ -245,8 +246,8 @@ def test_together_is_what_all_jobs_got_out_of_the_links() -> None:
     assert figure.background_mbit_s == pytest.approx([5.0, 7.0])
     assert figure.background_share == pytest.approx([1.0, 1.0])
     assert shared_cells(figure) == ("1 s 4 s", "62.5%", "6 Mbit/s", "100.0%")
-    assert json.loads(to_json([figure]))[0]["job_median_s"] == [1.0, 4.0]
-    assert '"[1.0, 4.0]"' in to_csv([figure])
+    assert json.loads(json_rows([figure]))[0]["job_median_s"] == [1.0, 4.0]
+    assert '"[1.0, 4.0]"' in csv_rows(CSV_COLUMNS, [figure])
     console = Console(record=True, width=120)
     for table in rich_tables([figure], "title", 120):
         console.print(table)

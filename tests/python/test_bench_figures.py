@@ -19,6 +19,7 @@ from allemande.bench.records import SizeRecord, add_own_counters
 from allemande.bench.setting import Setting, processor, short_version
 from allemande.lab.timers import choose_timers
 from allemande.quantities import MISSING, format_seconds
+from allemande.row_text import csv_rows, json_rows
 
 RECORDED = Path(__file__).parents[1] / "fixtures" / "bench"
 LIMITS = {1000: 0.026, 10_000: 0.255}
@@ -131,7 +132,7 @@ def test_a_candidate_that_failed_has_no_figure_but_a_reason() -> None:
     figure = make_figure(candidate, 1000, 0.5, [], "ended with status 1")
     assert (figure.median_s, figure.fraction_of_limit, figure.calls) == (None, None, 0)
     assert warnings([figure]) == ["mpich, 1000 bytes: void: ended with status 1"]
-    json.loads(figure_output.to_json([figure]))
+    json.loads(json_rows([figure]))
 
 
 def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
@@ -144,7 +145,7 @@ def test_warnings_name_wrong_bytes_and_busy_processors() -> None:
 
 
 def test_json_is_one_array_with_the_promised_keys() -> None:
-    array = json.loads(figure_output.to_json(recorded_figures()))
+    array = json.loads(json_rows(recorded_figures()))
     assert isinstance(array, list)
     assert [(entry["candidate"], entry["size"]) for entry in array] == [
         ("openmpi", 1000),
@@ -159,8 +160,8 @@ def test_json_is_one_array_with_the_promised_keys() -> None:
 
 def test_csv_holds_the_same_figures_as_json() -> None:
     figures = recorded_figures()
-    rows = list(csv.DictReader(io.StringIO(figure_output.to_csv(figures))))
-    array = json.loads(figure_output.to_json(figures))
+    rows = list(csv.DictReader(io.StringIO(csv_rows(figure_output.CSV_COLUMNS, figures))))
+    array = json.loads(json_rows(figures))
     assert [float(row["median_s"]) for row in rows] == [entry["median_s"] for entry in array]
     assert list(rows[0]) == list(array[0])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from allemande.bench.background_flows import Flow, describe_flows, find_flows, run_flows
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.conditions import Conditions, half_rate_file
+from allemande.bench.conditions import Conditions
 from allemande.bench.crossings import with_crossings
 from allemande.bench.figures import Figure, warnings
 from allemande.bench.job_plan import CLOCK, bounds_of, choose_start, make_jobs
@@ -21,7 +21,7 @@ from allemande.bench.setting import Setting, describe_setting
 from allemande.bench.timeline import Timeline, record_timelines
 from allemande.bench.workload import Workload
 from allemande.cluster_files import find_cluster_file
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.lab.booting import choose_scale
 from allemande.lab.network import load_network
 from allemande.lab.placement import parse_placement
@@ -40,6 +40,12 @@ class Comparison:
     warnings: list[str]
     failed: bool  # wrong bytes, or a candidate that could not be measured
     timelines: list[Timeline] = field(default_factory=list)
+
+    def or_fail(self, what: str) -> Comparison:
+        """This one; raises Failed, with `what` it was, where something could not be measured."""
+        if self.failed:
+            raise Failed(f"{what}: {'; '.join(self.warnings) or 'not measured'}")
+        return self
 
 
 def check_memory(workload: Workload, available_mebibytes: float) -> None:
@@ -75,8 +81,8 @@ def _effective_file(cluster_name: str, conditions: Conditions) -> Iterator[Path]
         return
     with tempfile.TemporaryDirectory(prefix="allemande-cluster-") as folder:
         path = Path(folder) / found.name
-        text = half_rate_file(load_cluster(cluster_name), conditions.half_rate_hosts)
-        path.write_text(text, encoding="utf-8")
+        halved = conditions.cluster(load_cluster(cluster_name))
+        path.write_text(halved.to_toml(), encoding="utf-8")
         yield path
 
 
@@ -88,7 +94,7 @@ def compare(request: Request) -> Comparison:
     if scale is None:
         scale, lines = choose_scale(whole)
     times = choose_timers(request.timers, scale)
-    conditions = request.conditions.read(whole)
+    conditions = request.conditions.read([host.name for host in whole.hosts])
     cluster = conditions.cluster(whole)
     placement = parse_placement(request.ranks_per_host, len(cluster.hosts), request.rank_order)
     plan = make_jobs(

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from allemande.background import Background, parse_background
 from allemande.errors import BadInput
 from allemande.lab.timers import Timers
-from allemande.topology import Cluster, expand_hostlist, parse_cluster
+from allemande.topology import Cluster, expand_hostlist
 
 LAYOUTS = ("interleaved", "split")
 JOBS_MAX = 8
@@ -86,7 +86,10 @@ class Conditions:
         """With the links of some hosts at half their rate."""
         if not self.half_rate_hosts:
             return cluster
-        return parse_cluster(half_rate_file(cluster, self.half_rate_hosts), cluster.name)
+        halved = set(self.half_rate_hosts)
+        return cluster.with_rates(
+            [link.scaled(0.5) if {link.from_, link.to} & halved else link for link in cluster.links]
+        )
 
 
 QUIET = Conditions()
@@ -128,43 +131,6 @@ def parse_slow(text: str) -> dict[str, float]:
     return late
 
 
-def make_conditions(
-    hosts: Sequence[str],
-    *,
-    cold: bool = False,
-    idle_ms: float = 0.0,
-    background: Background | None = None,
-    jobs: int = 1,
-    job_layout: str | None = None,
-    slow: str | None = None,
-    half_rate: str | None = None,
-) -> Conditions:
-    """Refuses what is not valid or does not go together. `hosts`: of the cluster."""
-    if not 0 <= idle_ms <= MS_MAX:
-        raise BadInput(f"--idle {idle_ms:g} is not valid; expected milliseconds, 0 to {MS_MAX:g}")
-    if cold and idle_ms:
-        raise BadInput("--cold and --idle exclude each other: a job that makes one call has no gap")
-    if not 1 <= jobs <= JOBS_MAX:
-        raise BadInput(f"--jobs {jobs} is not valid; expected 1 to {JOBS_MAX}")
-    if job_layout is not None and job_layout not in LAYOUTS:
-        raise BadInput(f"--job-layout {job_layout!r} is unknown; expected {' or '.join(LAYOUTS)}")
-    if job_layout is not None and jobs == 1:
-        raise BadInput("--job-layout says where several jobs run; add --jobs 2")
-    layout = job_layout or LAYOUTS[0]
-    if layout == "split" and jobs > 1 and (len(hosts) % jobs or len(hosts) < 2 * jobs):
-        raise BadInput(
-            f"--jobs {jobs} --job-layout split: {len(hosts)} hosts cannot be shared out evenly; "
-            f"expected a multiple of {jobs}, at least two hosts for each job"
-        )
-    late = parse_slow(slow) if slow is not None else {}
-    _check_hosts("--slow", list(late), hosts)
-    halved = tuple(expand_hostlist(half_rate)) if half_rate is not None else ()
-    _check_hosts("--half-rate", halved, hosts)
-    return Conditions(
-        cold, idle_ms, background, jobs, layout, slow, half_rate, late, tuple(dict.fromkeys(halved))
-    )
-
-
 @dataclass(frozen=True)
 class ConditionOptions:
     """As the command line has them; the cluster decides what is valid."""
@@ -177,36 +143,35 @@ class ConditionOptions:
     slow: str | None = None
     half_rate: str | None = None
 
-    def read(self, cluster: Cluster) -> Conditions:
-        return make_conditions(
-            [host.name for host in cluster.hosts],
-            cold=self.cold,
-            idle_ms=self.idle_ms,
-            background=None if self.background is None else parse_background(self.background),
-            jobs=self.jobs,
-            job_layout=self.job_layout,
-            slow=self.slow,
-            half_rate=self.half_rate,
+    def read(self, hosts: Sequence[str]) -> Conditions:
+        """Refuses what is not valid or does not go together. `hosts`: of the cluster."""
+        background = None if self.background is None else parse_background(self.background)
+        idle_ms, jobs, layout = self.idle_ms, self.jobs, self.job_layout
+        if not 0 <= idle_ms <= MS_MAX:
+            raise BadInput(
+                f"--idle {idle_ms:g} is not valid; expected milliseconds, 0 to {MS_MAX:g}"
+            )
+        if self.cold and idle_ms:
+            raise BadInput(
+                "--cold and --idle exclude each other: a job that makes one call has no gap"
+            )
+        if not 1 <= jobs <= JOBS_MAX:
+            raise BadInput(f"--jobs {jobs} is not valid; expected 1 to {JOBS_MAX}")
+        if layout is not None and layout not in LAYOUTS:
+            raise BadInput(f"--job-layout {layout!r} is unknown; expected {' or '.join(LAYOUTS)}")
+        if layout is not None and jobs == 1:
+            raise BadInput("--job-layout says where several jobs run; add --jobs 2")
+        layout = layout or LAYOUTS[0]
+        if layout == "split" and jobs > 1 and (len(hosts) % jobs or len(hosts) < 2 * jobs):
+            raise BadInput(
+                f"--jobs {jobs} --job-layout split: {len(hosts)} hosts cannot be shared out "
+                f"evenly; expected a multiple of {jobs}, at least two hosts for each job"
+            )
+        late = parse_slow(self.slow) if self.slow is not None else {}
+        _check_hosts("--slow", list(late), hosts)
+        halved = tuple(expand_hostlist(self.half_rate)) if self.half_rate is not None else ()
+        _check_hosts("--half-rate", halved, hosts)
+        halved = tuple(dict.fromkeys(halved))
+        return Conditions(
+            self.cold, idle_ms, background, jobs, layout, self.slow, self.half_rate, late, halved
         )
-
-
-def half_rate_file(cluster: Cluster, hosts: Sequence[str]) -> str:
-    """The cluster file in which the links of these hosts carry half, in both directions."""
-    head = cluster.to_toml().partition("\n[[link]]")[0]
-    halved = set(hosts)
-    lines = [head.rstrip("\n")]
-    for link in cluster.links:
-        factor = 0.5 if {link.from_, link.to} & halved else 1.0
-        lines += ["", "[[link]]", f'from = "{link.from_}"', f'to = "{link.to}"']
-        lines += [
-            f"rate_up_mbit_s = {link.rate_up_mbit_s * factor:.12g}",
-            f"rate_down_mbit_s = {link.rate_down_mbit_s * factor:.12g}",
-            f"queue_up_packets = {link.queue_up_packets}",
-            f"queue_down_packets = {link.queue_down_packets}",
-            f"latency_us = {link.latency_us:.12g}",
-        ]
-        if link.bidirectional_cap_mbit_s:
-            lines += [f"bidirectional_cap_mbit_s = {link.bidirectional_cap_mbit_s * factor:.12g}"]
-        lines += ["one_way = true"] if link.one_way else []
-        lines += [f"ecn_packets = {link.ecn_packets}"] if link.ecn_packets else []
-    return "\n".join(lines) + "\n"

@@ -1,13 +1,11 @@
-"""The same figures as a table for people, as markdown, as CSV and as JSON."""
+"""Figures as a table for people, and as markdown."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from statistics import fmean
 
-from rich import box
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -15,7 +13,6 @@ from rich.text import Text
 
 from allemande.bench.figures import Figure
 from allemande.bench.setting import Setting
-from allemande.csv_text import csv_text
 from allemande.quantities import (
     MISSING,
     format_part,
@@ -24,7 +21,9 @@ from allemande.quantities import (
     format_size,
     format_spread,
 )
+from allemande.tables import left, right, ruled_table, widen
 
+CSV_COLUMNS = tuple(item.name for item in fields(Figure))
 SPEEDS = ("median", "slowest", "spread", "of limit", "vs stock")
 TAILS = ("P90", "P99")
 COSTS = ("CPU/call", "idle", "RTOs", "resent")
@@ -121,11 +120,7 @@ def _rich_table(
     headings: Sequence[str],
     cells: Callable[[Figure], Sequence[str]],
 ) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in ("size", "candidate", *headings):
-        table.add_column(
-            heading, justify="left" if heading == "candidate" else "right", no_wrap=True
-        )
+    table = ruled_table(title, *right("size"), *left("candidate"), *right(*headings))
     for size, group in by_size(figures):
         best = best_of(group)
         limit = {"median": format_seconds(group[0].limit_s), "of limit": "100.0%"}
@@ -204,21 +199,11 @@ def _call_name(figures: Sequence[Figure]) -> str:
     return f"MPI_{figures[0].collective.capitalize()}" if figures else "MPI_Alltoall"
 
 
-def to_json(figures: Sequence[Figure]) -> str:
-    return json.dumps([figure.as_json() for figure in figures], indent=2) + "\n"
-
-
-def to_csv(figures: Sequence[Figure]) -> str:
-    columns = [item.name for item in fields(Figure)]
-    return csv_text(columns, (figure.as_json() for figure in figures))
-
-
 def print_result(
     console: Console, figures: Sequence[Figure], setting: Setting, notes: Sequence[str]
 ) -> None:
     """The table with everything a reader must know beside it."""
-    if not console.is_terminal:
-        console.width = max(console.width, 140)  # a file has no edge to wrap at
+    widen(console, 140)
     for table in rich_tables(figures, setting.lines()[0], console.width):
         console.print(table)
     checked = sum(figure.calls for figure in figures)

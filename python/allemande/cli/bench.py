@@ -15,7 +15,7 @@ from allemande.cli.request_options import with_request
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput
 from allemande.formats.recognise import IMPORT_FORMS
-from allemande.output_files import STDOUT, check_outputs, write_output
+from allemande.output_files import STDOUT, check_outputs, write_output, write_rows
 
 CONDITIONS = "Conditions of real programs"
 
@@ -211,8 +211,7 @@ def command(
 
     console = Console(stderr=STDOUT in (json, csv, markdown, html))
     figure_output.print_result(console, result.figures, result.setting, result.warnings)
-    write_output(json, figure_output.to_json(result.figures))
-    write_output(csv, figure_output.to_csv(result.figures))
+    write_rows(result.figures, figure_output.CSV_COLUMNS, json, csv)
     write_output(markdown, figure_output.markdown(result.figures, result.setting))
     if html is not None:
         from allemande.report.figure_plot import render

@@ -78,6 +78,7 @@ def command(
     from allemande.model.profile import load_profile
     from allemande.model.samples import with_measured
     from allemande.quantities import parse_sizes
+    from allemande.row_text import json_text
 
     if (emit is None) != (output is None):
         raise BadInput("--emit and --output belong together; expected both, or neither")
@@ -97,7 +98,7 @@ def command(
 
         emitted = emit_plan(made, loaded, emit, Path(output), libmpi, seed)
     plan_output.print_plan(Console(stderr=STDOUT in (json, output, cluster_out), width=160), made)
-    write_output(json, plan_output.to_json(made))
+    write_output(json, json_text(made.as_json()))
     if cluster_out is not None and loaded.cluster is not None:
         write_output(cluster_out, loaded.cluster.to_toml())
     if emitted is not None and output is not None:

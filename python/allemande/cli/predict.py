@@ -9,7 +9,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, SizesOption
 from allemande.errors import BadInput
-from allemande.output_files import STDOUT, check_outputs, write_output
+from allemande.output_files import STDOUT, check_outputs, write_rows
 
 if TYPE_CHECKING:
     from allemande.model.predict import Row
@@ -48,7 +48,7 @@ def _print_models(
     from rich.console import Console
 
     from allemande.model import published_output
-    from allemande.model.published import Published, published
+    from allemande.model.published import COLUMNS, Published, published
 
     found = published(profile, numbers, sizes)
     lacks = Published(profile, profile.first_hosts(numbers[0])).left_out()
@@ -57,8 +57,7 @@ def _print_models(
     for why in lacks:
         typer.echo(f"allemande: left out: {why}", err=True)
     published_output.print_models(Console(stderr=STDOUT in (json, csv), width=200), found)
-    write_output(json, published_output.to_json(found))
-    write_output(csv, published_output.to_csv(found))
+    write_rows(found, COLUMNS, json, csv)
 
 
 def command(
@@ -108,7 +107,7 @@ def command(
     from rich.console import Console
 
     from allemande.model import prediction_output
-    from allemande.model.predict import doubts, left_out, nothing_known, predict
+    from allemande.model.predict import COLUMNS, doubts, left_out, nothing_known, predict
     from allemande.model.profile import load_profile
     from allemande.quantities import parse_sizes
 
@@ -149,8 +148,7 @@ def command(
     for why in (*unknown.values(), *doubts(loaded)):
         typer.echo(f"allemande: {why}", err=True)
     prediction_output.print_rows(Console(stderr=STDOUT in (json, csv), width=160), rows)
-    write_output(json, prediction_output.to_json(rows))
-    write_output(csv, prediction_output.to_csv(rows))
+    write_rows(rows, COLUMNS, json, csv)
     if plot is not None:
         from allemande.report.prediction_plot import render
 

@@ -10,7 +10,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput, Failed
-from allemande.output_files import STDOUT, check_outputs, write_output
+from allemande.output_files import STDOUT, check_outputs, write_output, write_rows
 
 if TYPE_CHECKING:
     from allemande.reproduce.experiment import Experiment, Outcome
@@ -45,6 +45,7 @@ def _check(names: list[str], workers: int, json: str | None, csv: str | None) ->
     from allemande.reproduce import experiment as experiments
     from allemande.reproduce.all_checks import check_all
     from allemande.reproduce.checks import Verdict
+    from allemande.row_text import json_rows
 
     chosen = [experiments.load(name) for name in names]
     what = names[0] if len(names) == 1 else f"{len(names)} experiments"
@@ -59,7 +60,7 @@ def _check(names: list[str], workers: int, json: str | None, csv: str | None) ->
 
         verdicts = check_all(chosen, workers, progress, tell)
     check_output.print_verdicts(Console(stderr=STDOUT in (json, csv)), verdicts)
-    write_output(json, check_output.to_json(verdicts))
+    write_output(json, json_rows(verdicts))
     write_output(csv, check_output.to_csv(verdicts))
     failed = [verdict.experiment.name for verdict in verdicts if verdict.failed]
     if failed:
@@ -161,5 +162,4 @@ def command(
     console.print(f"plot: {output / experiment.name}.svg and .png", highlight=False, soft_wrap=True)
     if write:
         _write_experiment(experiment, outcome, time.monotonic() - begin)
-    write_output(json, row_output.to_json(outcome.rows))
-    write_output(csv, row_output.to_csv(outcome.rows))
+    write_rows(outcome.rows, row_output.COLUMNS, json, csv)

@@ -10,7 +10,7 @@ import typer
 from allemande.cli.shared_options import CsvFile, JsonFile
 from allemande.errors import BadInput
 from allemande.formats.recognise import IMPORT_FORMS
-from allemande.output_files import STDOUT, check_outputs, write_output
+from allemande.output_files import STDOUT, check_outputs, write_rows
 
 
 def command(
@@ -189,8 +189,7 @@ def command(
     with LateProgress(f"simulating {first.cluster.name}") as progress:
         results = run_cases(cases, workers, progress)
     result_output.print_results(Console(stderr=STDOUT in (json, csv)), results)
-    write_output(json, result_output.to_json(results))
-    write_output(csv, result_output.to_csv(results))
+    write_rows(results, result_output.CSV_COLUMNS, json, csv)
     if trace is not None:
         from allemande.simulation.trace import write_result_trace
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from allemande.compare.statistics import FASTER, SLOWER, Compared
-from allemande.compare.verdicts import Findings, conclusions, describe_sizes
+from allemande.compare.verdicts import ClassFinding, Findings, conclusions, describe_sizes
 from allemande.quantities import MISSING, format_seconds, format_spread
+from allemande.row_text import csv_text, json_text
+from allemande.tables import left, right, ruled_table, widen
 
 COLUMNS = ("stock", "spread", "allemande", "spread", "ratio", "interval", "verdict")
 STYLES = {FASTER: "green", SLOWER: "red"}
@@ -60,11 +58,8 @@ def legend(findings: Findings, confidence: float) -> str:
 
 
 def print_findings(console: Console, findings: Findings, confidence: float) -> None:
-    if not console.is_terminal:
-        console.width = max(console.width, 140)  # a file has no edge to wrap at
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, heading in enumerate(("", *COLUMNS)):
-        table.add_column(heading, justify="left" if index in (0, 7) else "right", no_wrap=True)
+    widen(console, 140)
+    table = _table(None, "")
     rows = [("whole program", findings.total)]
     if findings.exchanges is not None:
         rows.append(("its exchanges", findings.exchanges))
@@ -83,15 +78,15 @@ def print_findings(console: Console, findings: Findings, confidence: float) -> N
         console.print(Text(f"note: {note}"), soft_wrap=True)
 
 
+def _table(title: str | None, subject: str, *more: str) -> Table:
+    *figures, verdict = COLUMNS
+    columns = (*left(subject), *right(*more, *figures), *left(verdict))
+    return ruled_table(title, *columns, pad_edge=False)
+
+
 def _class_table(findings: Findings) -> Table:
-    table = Table(
-        title="one call, by function and size of blocks",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    for index, heading in enumerate(("function", "bytes to each rank", "calls", *COLUMNS)):
-        table.add_column(heading, justify="left" if index in (0, 9) else "right", no_wrap=True)
+    title = "one call, by function and size of blocks"
+    table = _table(title, "function", "bytes to each rank", "calls")
     for one in findings.classes:
         table.add_row(
             one.sizes.function,
@@ -127,6 +122,16 @@ def _compared_json(compared: Compared | None) -> dict[str, Any] | None:
     }
 
 
+def _class_fields(one: ClassFinding) -> dict[str, Any]:
+    return {
+        "function": one.sizes.function,
+        "bytes_least": one.sizes.least,
+        "bytes_most": one.sizes.most,
+        "calls": one.calls,
+        "way": one.way,
+    }
+
+
 def to_json(findings: Findings, command: Sequence[str], confidence: float) -> str:
     """Times of classes are those of one call."""
     result = {
@@ -136,14 +141,7 @@ def to_json(findings: Findings, command: Sequence[str], confidence: float) -> st
         "total": _compared_json(findings.total),
         "exchanges": _compared_json(findings.exchanges),
         "classes": [
-            {
-                "function": one.sizes.function,
-                "bytes_least": one.sizes.least,
-                "bytes_most": one.sizes.most,
-                "calls": one.calls,
-                "way": one.way,
-                **(_compared_json(one.compared) or {}),
-            }
+            {**_class_fields(one), **(_compared_json(one.compared) or {})}
             for one in findings.classes
         ],
         "outputs": [
@@ -161,7 +159,7 @@ def to_json(findings: Findings, command: Sequence[str], confidence: float) -> st
         ],
         "notes": list(findings.notes),
     }
-    return json.dumps(result, indent=2) + "\n"
+    return json_text(result)
 
 
 def _csv_row(what: str, compared: Compared, **more: Any) -> dict[str, Any]:
@@ -177,22 +175,8 @@ def _csv_row(what: str, compared: Compared, **more: Any) -> dict[str, Any]:
 
 
 def to_csv(findings: Findings) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerow(_csv_row("total", findings.total))
+    rows = [_csv_row("total", findings.total)]
     if findings.exchanges is not None:
-        writer.writerow(_csv_row("exchanges", findings.exchanges))
-    for one in findings.classes:
-        writer.writerow(
-            _csv_row(
-                "call",
-                one.compared,
-                function=one.sizes.function,
-                bytes_least=one.sizes.least,
-                bytes_most=one.sizes.most,
-                calls=one.calls,
-                way=one.way,
-            )
-        )
-    return text.getvalue()
+        rows.append(_csv_row("exchanges", findings.exchanges))
+    rows += [_csv_row("call", one.compared, **_class_fields(one)) for one in findings.classes]
+    return csv_text(CSV_COLUMNS, rows)

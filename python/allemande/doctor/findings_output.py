@@ -7,9 +7,10 @@ import json
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
 from allemande.doctor.findings import Finding
+from allemande.tables import left, plain_table
 
 
 def to_json(findings: list[Finding]) -> str:
@@ -17,10 +18,7 @@ def to_json(findings: list[Finding]) -> str:
 
 
 def print_table(findings: list[Finding]) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("check", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("finding", ratio=1, overflow="fold")
+    table = plain_table(None, *left("check", ""), Column("finding", ratio=1, overflow="fold"))
     colours = {"ok": "green", "note": "yellow", "bad": "bold red"}
     for finding in findings:
         mark = f"[{colours[finding.status]}]{finding.status}[/]"

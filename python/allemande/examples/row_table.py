@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.table import Table
 
 from allemande.examples.catalog import OURS, STOCK
 from allemande.examples.program_runs import Row
+from allemande.tables import plain_table, right
 
-COLUMNS = ("program", "MPI", "call", "time of", "stock", "best stock", "allemande", "ratio")
+TEXTS = ("program", "MPI", "call", "time of")
+FIGURES = ("stock", "best stock", "allemande", "ratio")
+COLUMNS = (*TEXTS, *FIGURES)
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -34,10 +36,7 @@ def markdown(rows: Sequence[Row], setting: str) -> str:
 
 
 def print_rows(console: Console, rows: Sequence[Row]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for column in COLUMNS:
-        numeric = column in ("stock", "best stock", "allemande", "ratio")
-        table.add_column(column, justify="right" if numeric else "left", no_wrap=numeric)
+    table = plain_table(None, *TEXTS, *right(*FIGURES))
     for row in rows:
         table.add_row(*cells(row))
     console.print(table)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from allemande.lab import registry
 from allemande.lab.stats import EmulatorStats, Stats
+from allemande.tables import left, plain_table, right
 
 LAB_COLUMNS = ("name", "cluster", "scale", "timers", "hosts", "pid")
 
@@ -30,19 +30,16 @@ def describe_labs() -> list[dict[str, Any]]:
 
 
 def print_labs(rows: list[dict[str, Any]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for column in LAB_COLUMNS:
-        table.add_column(column, no_wrap=column != "cluster")
+    name, cluster, *others = LAB_COLUMNS
+    table = plain_table(None, *left(name), cluster, *left(*others))
     for row in rows:
         table.add_row(*(f"{row[column]}" for column in LAB_COLUMNS))
     Console(highlight=False).print(table)
 
 
 def print_stats(counted: Stats, every: bool) -> None:
-    ports = Table(box=None, pad_edge=False, title="ports", title_justify="left")
-    ports.add_column("port", no_wrap=True)
-    for column in ("Mbit/s", "sent", "dropped", "lost", "queue high-water", "of"):
-        ports.add_column(column, justify="right", no_wrap=True)
+    columns = right("Mbit/s", "sent", "dropped", "lost", "queue high-water", "of")
+    ports = plain_table("ports", *left("port"), *columns)
     for port in counted.ports:
         if every or port.sent_packets or port.dropped_packets:
             ports.add_row(
@@ -54,10 +51,8 @@ def print_stats(counted: Stats, every: bool) -> None:
                 f"{port.queue_high_water}",
                 f"{port.queue_limit_packets}" if port.queue_limit_packets else "-",
             )
-    hosts = Table(box=None, pad_edge=False, title="hosts", title_justify="left")
-    hosts.add_column("host", no_wrap=True)
-    for column in ("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted", "RTOs"):
-        hosts.add_column(column, justify="right", no_wrap=True)
+    columns = right("UDP sent", "UDP received", "receive-buffer drops", "TCP retransmitted", "RTOs")
+    hosts = plain_table("hosts", *left("host"), *columns)
     for host in counted.hosts:
         numbers = (
             host.udp_sent,
@@ -68,20 +63,12 @@ def print_stats(counted: Stats, every: bool) -> None:
         )
         if every or any(numbers):
             hosts.add_row(host.host, *map(str, numbers))
-    cpus = Table(box=None, pad_edge=False, title="processors", title_justify="left")
-    for column in ("cpu", "softnet packets", "softnet dropped", "softnet squeezed"):
-        cpus.add_column(column, justify="right", no_wrap=True)
+    columns = right("cpu", "softnet packets", "softnet dropped", "softnet squeezed")
+    cpus = plain_table("processors", *columns)
     for cpu in counted.cpus:
-        cpus.add_row(
-            str(cpu.cpu),
-            str(cpu.softnet_processed),
-            str(cpu.softnet_dropped),
-            str(cpu.softnet_squeezed),
-        )
-    degraded = Table(box=None, pad_edge=False, title="degraded links", title_justify="left")
-    degraded.add_column("link", no_wrap=True)
-    for column in ("rate", "loss", "withdrawn"):
-        degraded.add_column(column, justify="right", no_wrap=True)
+        counts = (cpu.cpu, cpu.softnet_processed, cpu.softnet_dropped, cpu.softnet_squeezed)
+        cpus.add_row(*map(str, counts))
+    degraded = plain_table("degraded links", *left("link"), *right("rate", "loss", "withdrawn"))
     for row in counted.degraded:
         degraded.add_row(
             row["link"],

@@ -1,18 +1,12 @@
-"""A plan for people, and as JSON."""
+"""A plan for people."""
 
 from __future__ import annotations
-
-import json
 
 from rich.console import Console
 
 from allemande.model.planning import Plan
 from allemande.model.prediction_output import print_rows
 from allemande.quantities import format_seconds, format_size
-
-
-def to_json(plan: Plan) -> str:
-    return json.dumps(plan.as_json(), indent=2) + "\n"
 
 
 def print_plan(console: Console, plan: Plan) -> None:

@@ -1,34 +1,22 @@
-"""Predictions as a table for people, as CSV and as JSON."""
+"""Predictions as a table for people."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from allemande.csv_text import csv_text
-from allemande.model.predict import COLUMNS, Row
+from allemande.model.predict import Row
 from allemande.quantities import format_part, format_seconds, format_size
+from allemande.tables import left, right, ruled_table
 
-RIGHT = ("time", "90 % interval", "of limit", "of bound", "MB/s per rank")
-
-
-def to_json(rows: Sequence[Row]) -> str:
-    return json.dumps([row.as_json() for row in rows], indent=2) + "\n"
-
-
-def to_csv(rows: Sequence[Row]) -> str:
-    return csv_text(COLUMNS, (row.as_json() for row in rows))
+FIGURES = ("time", "90 % interval", "of limit", "of bound", "MB/s per rank")
 
 
 def _table(title: str, rows: Sequence[Row]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in ("candidate", *RIGHT, "basis", "way"):
-        table.add_column(heading, justify="right" if heading in RIGHT else "left", no_wrap=True)
+    table = ruled_table(title, *left("candidate"), *right(*FIGURES), *left("basis", "way"))
     for row in rows:
         table.add_row(
             row.candidate,

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
-
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save
+from allemande.plot_look import COLOURS, MARKERS, save, styled_canvas
 from allemande.probe.cluster_output import MEGA
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import Findings
@@ -105,8 +102,7 @@ def draw(found: Findings, target: str) -> None:
         parts.append(_across)
     if found.samples:
         parts.append(_exchanges)
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 3.6 * len(parts)), layout="constrained", facecolor="white")
+    with styled_canvas(6.4, 3.6 * len(parts)) as canvas:
         for part, axes in zip(parts, canvas.subplots(len(parts), squeeze=False), strict=True):
             part(axes[0], found)
         data = save(canvas, target.rpartition(".")[2])

@@ -8,13 +8,14 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column
 
 from allemande.errors import BadInput
 from allemande.flow_limit import FlowLimit, alltoall_limits, bound_s
 from allemande.partition import Halves, bisection
 from allemande.quantities import format_rate, format_size
 from allemande.report.cluster_outline import Outline
+from allemande.tables import plain_table
 from allemande.topology import Cluster, LevelLimit, Tuning, tune
 
 LINE_MAX = 400
@@ -160,12 +161,9 @@ def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     """The table of limits: a row per level, a column per size, the binding level in bold."""
     by_size = [_merged(cluster.level_limits(None, size)) for size in sizes]
     console.print("All-to-all limit, by level of links and bytes per pair:")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("level")
-    table.add_column("busiest link")
-    table.add_column("rate", justify="right")
-    for size in sizes:
-        table.add_column(format_size(size), justify="right")
+    headings = ("rate", *map(format_size, sizes))
+    figures = [Column(heading, justify="right") for heading in headings]
+    table = plain_table(None, "level", "busiest link", *figures)
     for row, (level, limit) in enumerate(by_size[0]):
         cells = []
         for column in by_size:

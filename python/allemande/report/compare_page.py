@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from allemande.bench.setting import describe_machine
@@ -20,7 +18,7 @@ from allemande.compare.verdicts import (
     describe_sizes,
 )
 from allemande.compare.verdicts_output import COLUMNS, compared_cells, legend
-from allemande.plot_look import COLOURS, INK, STYLE, save
+from allemande.plot_look import COLOURS, INK, save, styled_canvas
 from allemande.quantities import TIMES, format_seconds
 from allemande.report.page_frame import frame, inline_svg
 
@@ -102,9 +100,7 @@ def _draw_ratios(axes: Axes, findings: Findings) -> None:
 
 def render(findings: Findings, kind: str) -> bytes:
     """The plot as `svg` or `png`."""
-    with matplotlib.rc_context(STYLE):
-        height = max(3.8, 1.8 + 0.32 * len(_rows(findings)))
-        canvas = Canvas(figsize=(11, height), layout="constrained", facecolor="white")
+    with styled_canvas(11, max(3.8, 1.8 + 0.32 * len(_rows(findings)))) as canvas:
         panels = canvas.subplots(1, 3, width_ratios=(0.8, 0.8, 1.6))
         _draw_runs(panels[0], findings.total, "Whole program")
         if findings.exchanges is not None:

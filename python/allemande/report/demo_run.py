@@ -25,6 +25,7 @@ from allemande.quantities import format_size
 from allemande.report.demo_page import build_demo_page
 from allemande.report.demo_summary import print_summary, summarise_demo, to_markdown
 from allemande.report.figure_plot import render
+from allemande.row_text import json_rows
 
 OURS = "allemande+openmpi,allemande+mpich"
 
@@ -113,7 +114,7 @@ def _write_parts(results: Sequence[Comparison], folder: Path) -> None:
         cluster = result.setting.cluster
         for kind in ("svg", "png"):
             (folder / f"{cluster}.{kind}").write_bytes(render(result.figures, kind))
-        _write(folder, f"{cluster}.json", figure_output.to_json(result.figures))
+        _write(folder, f"{cluster}.json", json_rows(result.figures))
         _write(folder, f"{cluster}.md", figure_output.markdown(result.figures, result.setting))
         if result.timelines:
             rows = [timeline.as_json() for timeline in result.timelines]

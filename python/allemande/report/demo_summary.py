@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from html import escape
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from allemande.bench.comparison import Comparison
 from allemande.bench.figure_output import best_of, by_size
 from allemande.bench.figures import Figure
 from allemande.quantities import MISSING, format_seconds, format_size
+from allemande.tables import plain_table
 
 COLUMNS = 100  # of lines of text in documents
 TABLE_COLUMNS = 130  # of a terminal; a file has as many
@@ -215,11 +216,9 @@ def summarise_demo(titled: Sequence[tuple[str, Sequence[Comparison]]], busy: flo
 def print_summary(console: Console, summary: Summary) -> None:
     console.width = max(console.width, TABLE_COLUMNS)
     for grid in summary.grids:
-        table = Table(
-            title=grid.title, title_justify="left", title_style="bold", box=None, pad_edge=False
-        )
-        for number, head in enumerate(grid.heads):
-            table.add_column(head, justify="right" if number else "left", vertical="bottom")
+        first, *others = grid.heads
+        figures = [Column(head, justify="right", vertical="bottom") for head in others]
+        table = plain_table(grid.title, Column(first, vertical="bottom"), *figures)
         for row in grid.rows:
             style = "bold green" if row[0] in grid.strong else ""
             table.add_row(*map(Text, row), style=style or None)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 
 from allemande.bench.figure_output import by_size
 from allemande.bench.figures import Figure
-from allemande.plot_look import INK, STYLE, save
+from allemande.plot_look import INK, save, styled_canvas
 from allemande.quantities import format_seconds, format_size
 
 # Okabe and Ito's palette: told apart with any colour vision. Ours are the two strongest.
@@ -141,8 +140,7 @@ def _draw_fractions(axes: Axes, figures: Sequence[Figure], style: Mapping[str, L
 
 
 def _draw(figures: Sequence[Figure]) -> Canvas:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(11, 4.8), layout="constrained", facecolor="white")
+    with styled_canvas(11, 4.8) as canvas:
         left, right = canvas.subplots(1, 2, width_ratios=(1, 1.15))
         style = looks(figures)
         _draw_times(left, figures, style)

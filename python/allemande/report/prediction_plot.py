@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from allemande.model.predict import Row
-from allemande.plot_look import COLOURS, INK, MARKERS, STYLE, save
+from allemande.plot_look import COLOURS, INK, MARKERS, save, styled_canvas
 from allemande.quantities import format_seconds, format_size
 
 FAINT = 0.13  # intervals
@@ -108,8 +106,7 @@ def render(rows: Sequence[Row], title: str, kind: str) -> bytes:
     """The plot of one number of hosts as `svg` or `png`; dotted lines are crossovers."""
     ordered = sorted(rows, key=lambda row: row.size)
     names = list(dict.fromkeys(row.candidate for row in rows))
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(11, 5.2), layout="constrained", facecolor="white")
+    with styled_canvas(11, 5.2) as canvas:
         left, right = canvas.subplots(1, 2)
         _draw_times(left, ordered, names)
         _draw_bandwidth(right, ordered, names)

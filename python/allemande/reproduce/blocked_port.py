@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
-
 from allemande.framing import payload_bytes
-from allemande.plot_look import STYLE, line_style, save, share_legend
+from allemande.plot_look import line_style, save, share_legend, styled_canvas
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 
@@ -30,9 +27,7 @@ class Variant:
         )
 
 
-def run_blocked_port(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_blocked_port(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     cluster = find_experiment_cluster(experiment, data["cluster"])
     port = f"{data['fault']['from']} -> {data['fault']['to']}"
@@ -62,19 +57,18 @@ def _rows_of(experiment: Experiment, variants: Sequence[Variant]) -> list[Row]:
     rows = []
     for variant in variants:
         at = list(variant.blocks).index(block)
-        figure = experiment.figure
         rows.append(
-            Row(
-                figure,
+            experiment.row(
                 f"{variant.label}: packets lost, blocked {block} packet times",
                 None,
                 variant.dropped[at],
             )
         )
-        rows.append(Row(figure, f"{variant.label}: longest queue", None, variant.longest_queue[at]))
         rows.append(
-            Row(
-                figure,
+            experiment.row(f"{variant.label}: longest queue", None, variant.longest_queue[at])
+        )
+        rows.append(
+            experiment.row(
                 f"{variant.label}: shortest block that loses packets",
                 None,
                 variant.first_drop(),
@@ -84,8 +78,7 @@ def _rows_of(experiment: Experiment, variants: Sequence[Variant]) -> list[Row]:
 
 
 def _draw(experiment: Experiment, variants: Sequence[Variant], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
+    with styled_canvas(10, 4.4) as canvas:
         left, right = canvas.subplots(1, 2)
         for axes, what, title in (
             (left, "longest_queue", "Longest queue at the port"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from allemande.framing import payload_bytes
 from allemande.reproduce.experiment import Experiment
 from allemande.simulation.case import Case
 from allemande.simulation.networks import find_cluster
-from allemande.topology import Cluster, expand_hostlist, parse_cluster
+from allemande.topology import Cluster
 
 CURVE_KEYS = {"label", "algorithm", "cluster", "values", "model", "seeds"}
 
@@ -35,14 +33,12 @@ def find_experiment_cluster(experiment: Experiment, name: str) -> Cluster:
 
 def _with_link_rate(cluster: Cluster, rate_mbit_s: float) -> Cluster:
     switches = {switch.name for switch in cluster.switches}
-    blocks = re.split(r"^(?=\[\[link\]\])", cluster.to_toml(), flags=re.MULTILINE)
-    for index, block in enumerate(blocks):
-        if not block.startswith("[[link]]"):
-            continue
-        (link,) = tomllib.loads(block)["link"]
-        if set(expand_hostlist(link["from"])) | set(expand_hostlist(link["to"])) <= switches:
-            blocks[index] = re.sub(r"(?m)^rate_mbit_s = .*$", f"rate_mbit_s = {rate_mbit_s}", block)
-    return parse_cluster("".join(blocks), cluster.name)
+    return cluster.with_rates(
+        [
+            link.at_rate(rate_mbit_s) if {link.from_, link.to} <= switches else link
+            for link in cluster.links
+        ]
+    )
 
 
 def with_modules(

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
-from allemande.csv_text import csv_text
 from allemande.quantities import MISSING
 from allemande.reproduce.checks import Verdict, read_causes, read_parameters
+from allemande.row_text import csv_text
+from allemande.tables import right, ruled_table, widen
 
 COLUMNS = ("id", "points", "free", "median_off", "worst_off", "order_holds")
-
-
-def to_json(verdicts: Sequence[Verdict]) -> str:
-    return json.dumps([verdict.as_json() for verdict in verdicts], indent=2) + "\n"
 
 
 def to_csv(verdicts: Sequence[Verdict]) -> str:
@@ -34,13 +28,9 @@ def _off(value: float | None) -> str:
 
 def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
     """The table, then what is missed and why, what failed, and the free parameters."""
-    if not console.is_terminal:
-        console.width = max(console.width, 160)  # a file has no edge to wrap at
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("id", "figure", "free parameters"):
-        table.add_column(heading)
-    for heading in ("points", "median off", "worst off", "order holds"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    widen(console, 160)
+    columns = right("points", "median off", "worst off", "order holds")
+    table = ruled_table(None, "id", "figure", "free parameters", *columns)
     for verdict in verdicts:
         line = verdict.as_json()
         table.add_row(

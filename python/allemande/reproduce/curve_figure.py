@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from allemande.plot_look import COLOURS, INK, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, INK, MARKERS, save, share_legend, styled_canvas
 from allemande.quantities import format_seconds, format_size
 from allemande.reproduce.curves import Curve, lab_points, rows_of, simulate_curves
-from allemande.reproduce.experiment import Experiment, Outcome
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 
 LAB_COLOURS = ("#6B7280", "#9AA3B2", "#4B5563", "#C4C9D2")
 LABELS = {
@@ -141,9 +139,7 @@ def _draw_panel(
 
 def _draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> bytes:
     panels = experiment.data.get("panel", [{"metric": "goodput_mb_s"}])
-    with matplotlib.rc_context(STYLE):
-        width = max(6.6, PANEL_INCHES * len(panels))
-        canvas = Canvas(figsize=(width, 4.6), layout="constrained", facecolor="white")
+    with styled_canvas(max(6.6, PANEL_INCHES * len(panels)), 4.6) as canvas:
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
@@ -152,8 +148,6 @@ def _draw_curves(experiment: Experiment, curves: Sequence[Curve], kind: str) -> 
         return save(canvas, kind)
 
 
-def run_curves(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_curves(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     curves = simulate_curves(experiment, workers, watcher)
     return Outcome(rows_of(experiment, curves), lambda kind: _draw_curves(experiment, curves, kind))

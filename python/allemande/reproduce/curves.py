@@ -31,7 +31,7 @@ from typing import Any
 
 from allemande.errors import BadInput
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
-from allemande.reproduce.experiment import Experiment, Row
+from allemande.reproduce.experiment import Experiment, Row, Watcher
 from allemande.reproduce.kept_measurement import read_kept
 from allemande.reproduce.metrics import METRICS, METRICS_LESS_IS_BETTER
 from allemande.simulation.case import Result
@@ -75,9 +75,7 @@ class Curve:
         return [OF_SEEDS[of_seeds](values) for values in zip(*by_seed, strict=True)]
 
 
-def simulate_curves(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> list[Curve]:
+def simulate_curves(experiment: Experiment, workers: int, watcher: Watcher) -> list[Curve]:
     data = experiment.data
     plan = [
         (curve, x, seed)

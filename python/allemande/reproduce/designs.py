@@ -8,16 +8,11 @@ difference = [{ cluster = "myrinet:4", than = "myrinet:1" }]   of two designs; p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import matplotlib
-from matplotlib.figure import Figure as Canvas
-
 from allemande.errors import BadInput
 from allemande.partition import bisection
-from allemande.plot_look import COLOURS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, save, share_legend, styled_canvas
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.topology import Cluster
 
 MEASURES = ("price", "bisection")
@@ -32,9 +27,7 @@ def _measured(cluster: Cluster, measure: str) -> float:
     return cost.total
 
 
-def run_designs(
-    experiment: Experiment, _workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_designs(experiment: Experiment, _workers: int, watcher: Watcher) -> Outcome:
     """A row for each design, its price or its bisection in links, and for each difference."""
     data = experiment.data
     measure = data["measure"]
@@ -47,8 +40,7 @@ def run_designs(
         if watcher is not None:
             watcher(number / len(data["design"]))
     designs = [
-        Row(
-            experiment.figure,
+        experiment.row(
             f"{design['cluster']}: {data['unit']}",
             design.get("published"),
             values[design["cluster"]],
@@ -56,8 +48,7 @@ def run_designs(
         for design in data["design"]
     ]
     differences = [
-        Row(
-            experiment.figure,
+        experiment.row(
             f"{one['cluster']}: {data['unit']} more than {one['than']}",
             one.get("published"),
             values[one["cluster"]] - values[one["than"]],
@@ -68,8 +59,7 @@ def run_designs(
 
 
 def _draw(experiment: Experiment, rows: list[Row], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.0), layout="constrained", facecolor="white")
+    with styled_canvas(6.4, 4.0) as canvas:
         axes = canvas.subplots()
         names = [design["cluster"] for design in experiment.data["design"]]
         for index, (label, values) in enumerate(

@@ -36,6 +36,8 @@ KINDS = (
     "site-forecast",
 )
 
+# Told the part that is done, 0 to 1; None: nobody asks.
+Watcher = Callable[[float], None] | None
 FIGURES_MAX = 10  # of one experiment: the 64 of 004-fig-16-64 are hosts
 
 
@@ -79,6 +81,10 @@ class Experiment:
     @property
     def figure(self) -> str:
         return str(self.data["figure"])
+
+    def row(self, point: str, published: float | None, ours: float | None) -> Row:
+        """A row of its figure."""
+        return Row(self.figure, point, published, ours)
 
 
 @dataclass(frozen=True)

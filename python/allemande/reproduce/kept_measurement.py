@@ -14,7 +14,7 @@ from typing import Any
 
 from allemande.bench.comparison import Comparison, compare_on
 from allemande.bench.runner import Effort
-from allemande.errors import BadInput, Failed
+from allemande.errors import BadInput
 from allemande.lab.timers import choose_timers
 from allemande.reproduce.experiment import Experiment
 from allemande.text_files import exists, read_json
@@ -84,9 +84,7 @@ class KeptMeasurement:
         compared = compare_on(
             cluster, self.scale, sizes, against, effort, self._timers, output_frames
         )
-        if compared.failed:
-            raise Failed(f"{what}: {'; '.join(compared.warnings) or 'not measured'}")
-        return compared
+        return compared.or_fail(what)
 
     def add(self, compared: Comparison, points: Iterable[dict[str, Any]]) -> None:
         """Writes the file with what was made of a comparison."""

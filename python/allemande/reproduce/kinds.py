@@ -7,7 +7,7 @@ from collections.abc import Callable
 from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.curve_figure import run_curves
 from allemande.reproduce.designs import run_designs
-from allemande.reproduce.experiment import Experiment, Outcome
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.learning_figure import run_learning
 from allemande.reproduce.network_figure import run_networks
 from allemande.reproduce.pair_flows import run_pair_flows
@@ -23,9 +23,7 @@ from allemande.reproduce.streams import run_streams
 from allemande.reproduce.striping_figure import run_striping
 from allemande.reproduce.time_curve import run_time_curve
 
-Watcher = Callable[[float], None]  # told the part that is done, 0 to 1
-
-RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
+RUNS: dict[str, Callable[[Experiment, int, Watcher], Outcome]] = {
     "curves": run_curves,
     "blocked-port": run_blocked_port,
     "pair-flows": run_pair_flows,
@@ -46,6 +44,6 @@ RUNS: dict[str, Callable[[Experiment, int, Watcher | None], Outcome]] = {
 }
 
 
-def run(experiment: Experiment, workers: int = 0, watcher: Watcher | None = None) -> Outcome:
+def run(experiment: Experiment, workers: int = 0, watcher: Watcher = None) -> Outcome:
     """Runs everything the figure needs."""
     return RUNS[experiment.kind](experiment, workers, watcher)

@@ -18,7 +18,7 @@ from allemande.bench.runner import Effort
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
 from allemande.reproduce.curve_figure import run_curves
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome
 from allemande.reproduce.kept_measurement import KeptMeasurement
 
 WORKERS = 0  # one per core
@@ -91,8 +91,7 @@ def run_curves_in_lab(
     drawn = replace(experiment, data={**experiment.data, "lab": str(path.absolute())})
     simulated = run_curves(drawn, WORKERS, None)
     rows = [
-        Row(
-            experiment.figure,
+        experiment.row(
             f"lab, {point['label']}: {what} at {format_size(point['size'])}",
             None,
             ours,

@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from allemande.bench.candidates import parse_candidates
 from allemande.bench.comparison import compare
@@ -22,7 +20,7 @@ from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.errors import BadInput, Failed
 from allemande.lab.timers import Timers, choose_timers
-from allemande.plot_look import COLOURS, STYLE, save
+from allemande.plot_look import COLOURS, save, styled_canvas
 from allemande.reproduce.experiment import Experiment, Outcome, Row
 from allemande.reproduce.lab_curves import run_curves_in_lab
 from allemande.reproduce.lab_times import KeptTimes, measure_times
@@ -145,8 +143,7 @@ def _calls(axes: Axes, measured: _Measured) -> None:
 
 def _draw(experiment: Experiment, measured: Sequence[_Measured], kind: str) -> bytes:
     """Every call a dot; the line is the limit, the dashed one where a time-out has passed."""
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 2.6 * len(measured) + 0.6), layout="constrained")
+    with styled_canvas(10, 2.6 * len(measured) + 0.6) as canvas:
         rows = canvas.subplots(len(measured), 1, squeeze=False, sharex=True)
         for (axes,), one in zip(rows, measured, strict=True):
             _calls(axes, one)

@@ -22,17 +22,13 @@ published = 0.8
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean
-
-import matplotlib
-from matplotlib.figure import Figure as Canvas
 
 from allemande.errors import BadInput
 from allemande.patterns import make_steps, parse_pattern
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, save, share_legend, styled_canvas
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.number_order import order_numbers
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
@@ -54,9 +50,7 @@ def _take(parts: list[float], what: str) -> float:
     raise BadInput(f"take {what!r} is unknown; expected best, first or last")
 
 
-def run_learning(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_learning(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     hosts, size = expand_hostlist(data["hosts"]), int(data["size"])
     step = make_steps(parse_pattern("drc"), len(hosts), size)[data["step"] - 1]
@@ -83,8 +77,7 @@ def run_learning(
             [best_s / seconds for seconds in last],
         )
     rows = [
-        Row(
-            experiment.figure,
+        experiment.row(
             row["point"],
             row.get("published"),
             _take(lines[row["curve"]][0], row["take"]),
@@ -96,8 +89,7 @@ def run_learning(
 
 def _draw(experiment: Experiment, lines: dict[str, Line], kind: str) -> bytes:
     step, whole = experiment.data["step"], experiment.data["whole_visits"]
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10.4, 4.6), layout="constrained", facecolor="white")
+    with styled_canvas(10.4, 4.6) as canvas:
         by_visit, by_step = canvas.subplots(1, 2)
         for index, (label, parts) in enumerate(lines.items()):
             for axes, values in zip((by_visit, by_step), parts, strict=True):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from allemande.plot_look import STYLE, line_style, save, share_legend
+from allemande.plot_look import line_style, save, share_legend, styled_canvas
 from allemande.quantities import format_seconds, format_size
 
 
@@ -21,8 +19,7 @@ def draw_lines(
     from_zero: bool = True,
 ) -> bytes:
     """`lines`: label, x and y. `dress` names the axes and adds what is not a line."""
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.6), layout="constrained", facecolor="white")
+    with styled_canvas(6.4, 4.6) as canvas:
         axes = canvas.subplots()
         for index, (label, x, y) in enumerate(lines):
             axes.plot(

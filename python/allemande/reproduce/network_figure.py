@@ -21,18 +21,16 @@ published = 1.0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullFormatter
 
-from allemande.plot_look import STYLE, line_style, save, share_legend
+from allemande.plot_look import line_style, save, share_legend, styled_canvas
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
 
@@ -42,9 +40,7 @@ PANEL_INCHES = 4.8
 Values = Mapping[str, Mapping[str, Mapping[int, float]]]
 
 
-def run_networks(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_networks(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     plan: list[tuple[str, str, int]] = []
     cases: list[Case] = []
@@ -60,8 +56,7 @@ def run_networks(
     for (label, name, size), result in zip(plan, run_cases(cases, workers, watcher), strict=True):
         values.setdefault(label, {}).setdefault(name, {})[size] = result.delivered_gbit_s
     rows = [
-        Row(
-            experiment.figure,
+        experiment.row(
             entry["point"],
             entry.get("published"),
             _value(values, entry["value"]) / (_value(values, entry["of"]) if "of" in entry else 1),
@@ -81,12 +76,7 @@ def _value(values: Values, where: Sequence[str | int]) -> float:
 def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
     panels = experiment.data.get("panel", [{}])
     styles = {label: line_style(index) for index, label in enumerate(values)}
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(
-            figsize=(max(6.4, PANEL_INCHES * len(panels)), 4.6),
-            layout="constrained",
-            facecolor="white",
-        )
+    with styled_canvas(max(6.4, PANEL_INCHES * len(panels)), 4.6) as canvas:
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from allemande.framing import payload_bytes
 from allemande.plot_look import INK
 from allemande.reproduce.cases import find_experiment_cluster, with_modules
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
@@ -27,9 +27,7 @@ def _aggregate_mb_s(result: Result, flows: int) -> float:
     return flows * result.size / result.time_s / 1e6
 
 
-def run_pair_flows(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_pair_flows(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     plan = []
     cases = []
@@ -59,19 +57,16 @@ def _rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
     across, local = lines
     peak = max(across.mb_s)
     at = across.flows[list(across.mb_s).index(peak)]
-    figure = experiment.figure
     each = local.mb_s[0] / local.flows[0]
     return [
-        Row(figure, f"{across.label}: peak, MB/s", 103, peak),
-        Row(figure, f"{across.label}: flows at the peak", 12, at),
-        Row(
-            figure,
+        experiment.row(f"{across.label}: peak, MB/s", 103, peak),
+        experiment.row(f"{across.label}: flows at the peak", 12, at),
+        experiment.row(
             f"{across.label}: bandwidth at {across.flows[-1]} flows, of the peak",
             None,
             across.mb_s[-1] / peak,
         ),
-        Row(
-            figure,
+        experiment.row(
             f"{local.label}: bandwidth at {local.flows[-1]} flows, of so many single flows",
             1,
             local.mb_s[-1] / (each * local.flows[-1]),

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
 
-from allemande.plot_look import STYLE, line_style, save, share_legend
+from allemande.plot_look import line_style, save, share_legend, styled_canvas
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
 
@@ -54,9 +52,7 @@ def _point(results: Sequence[Result], switch: str) -> _Point:
     )
 
 
-def run_port_losses(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_port_losses(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     cluster = find_experiment_cluster(experiment, data["cluster"])
     size = int(data["size"])
@@ -90,7 +86,7 @@ def _rows_of(experiment: Experiment, curves: Sequence[Sequence[_Point]]) -> list
         point, published = points[data["values"].index(at)], curve.get("published", {})
         if point.waiting is not None:
             label = f"{curve['label']}: queries that wait for a time-out"
-            rows.append(Row(experiment.figure, label, published.get("waiting"), point.waiting))
+            rows.append(experiment.row(label, published.get("waiting"), point.waiting))
             continue
         for text, key, value in (
             ("queries that lose packets", "receivers", point.receivers),
@@ -99,10 +95,9 @@ def _rows_of(experiment: Experiment, curves: Sequence[Sequence[_Point]]) -> list
             ("part of the limit", "of_limit", point.of_limit),
         ):
             label = f"{curve['label']}: {text}"
-            rows.append(Row(experiment.figure, label, published.get(key), value))
+            rows.append(experiment.row(label, published.get(key), value))
         rows += [
-            Row(
-                experiment.figure,
+            experiment.row(
                 f"{curve['label']}: part of the limit, {late:g} \N{MICRO SIGN}s late",
                 None,
                 other.of_limit,
@@ -132,8 +127,7 @@ def _lines(
 
 
 def _draw(experiment: Experiment, curves: Sequence[Sequence[_Point]], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 4.4), layout="constrained", facecolor="white")
+    with styled_canvas(10, 4.4) as canvas:
         left, right = canvas.subplots(1, 2)
         _lines(left, experiment, curves, lambda point: point.hit)
         published = experiment.data["published_line"]

@@ -9,15 +9,12 @@ they are then (`peak_flows`). Times are in microseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
-
 from allemande.errors import BadInput, Failed
-from allemande.plot_look import COLOURS, STYLE, save
+from allemande.plot_look import COLOURS, save, styled_canvas
 from allemande.probe import flow_sweep
 from allemande.probe.estimate import Estimate
 from allemande.probe.network_findings import LEAF, UDP, Findings
@@ -26,7 +23,7 @@ from allemande.probe.probing import Probing, Wishes
 from allemande.probe.queueing import HostLinks
 from allemande.probe.simulated_bed import SimulatedBed
 from allemande.reproduce.cases import find_experiment_cluster, with_modules
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 
 REPEAT = 16
 BITS_OF_MB = 8e6
@@ -77,9 +74,7 @@ def _probe(experiment: Experiment, network: dict[str, Any]) -> _Probed:
     return _Probed(None, across)
 
 
-def run_probed(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_probed(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     """`workers` is of no use: an experiment of the prober follows from the one before."""
     probed = {}
     networks = experiment.data["network"]
@@ -90,7 +85,7 @@ def run_probed(
     values = experiment.data["value"]
     estimates = [probed[value["network"]].estimate(value["what"]) for value in values]
     rows = [
-        Row(experiment.figure, value["point"], value["published"], estimate.value)
+        experiment.row(value["point"], value["published"], estimate.value)
         for value, estimate in zip(values, estimates, strict=True)
     ]
     return Outcome(rows, lambda kind: _draw(experiment, rows, estimates, kind))
@@ -101,9 +96,7 @@ def _draw(
 ) -> bytes:
     """What was found over what was published, with the interval that holds 90 % of the samples."""
     shown = [(r, e) for r, e in zip(rows, estimates, strict=True) if r.published and r.ratio]
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(8, 1.4 + 0.45 * len(shown)), layout="constrained")
-        canvas.set_facecolor("white")
+    with styled_canvas(8, 1.4 + 0.45 * len(shown)) as canvas:
         axes = canvas.subplots()
         for at, (row, estimate) in enumerate(shown):
             published = float(row.published or 1)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from statistics import fmean
 from typing import Any
 
-import matplotlib
-from matplotlib.figure import Figure as Canvas
-
 from allemande import _core
 from allemande.errors import BadInput
 from allemande.flow_limit import flow_limit
-from allemande.plot_look import COLOURS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, save, share_legend, styled_canvas
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
 from allemande.topology import Cluster
 
@@ -80,9 +76,7 @@ def _split_at_will(experiment: Experiment, data: dict[str, Any]) -> float:
     return flow_limit(cluster, None, rows).seconds / one_s
 
 
-def run_route_loads(
-    experiment: Experiment, _workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_route_loads(experiment: Experiment, _workers: int, watcher: Watcher) -> Outcome:
     """The curves of the experiment, and its rows."""
     data = experiment.data
     lines = {}
@@ -94,8 +88,7 @@ def run_route_loads(
         if watcher is not None:
             watcher(number / len(data["curve"]))
     rows = [
-        Row(
-            experiment.figure,
+        experiment.row(
             row["point"],
             row.get("published"),
             lines[row["curve"]].take(row["take"])
@@ -108,8 +101,7 @@ def run_route_loads(
 
 
 def _draw(experiment: Experiment, lines: list[_Line], kind: str) -> bytes:
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(6.4, 4.0), layout="constrained", facecolor="white")
+    with styled_canvas(6.4, 4.0) as canvas:
         axes = canvas.subplots()
         for index, line in enumerate(lines):
             means = [fmean(column) for column in zip(*line.loads, strict=True)]

@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from allemande.model.profile import Sample
@@ -23,10 +21,10 @@ from allemande.model.signature_fit import (
     proposition_1,
     slowdown,
 )
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, save, share_legend, styled_canvas
 from allemande.quantities import format_seconds, format_size
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.lab_times import PAIR, KeptTimes, Times, read_times
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
@@ -46,9 +44,7 @@ class _Found:
         return self.fit.seconds(hosts, size) / self.times[hosts, size] - 1
 
 
-def _simulate(
-    experiment: Experiment, cluster: Cluster, workers: int, watcher: Callable[[float], None] | None
-) -> Times:
+def _simulate(experiment: Experiment, cluster: Cluster, workers: int, watcher: Watcher) -> Times:
     data = experiment.data
     names = [host.name for host in cluster.hosts]
     points = [(count, size) for count in (PAIR, *data["hosts"]) for size in data["sizes"]]
@@ -77,9 +73,7 @@ def _fit(experiment: Experiment, times: Times) -> SignatureFit:
     return fit_signature(experiment.figure, samples, link)
 
 
-def run_signature(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_signature(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     if "lab" in experiment.data:
         return signature_of_lab(experiment, read_times(experiment.folder / experiment.data["lab"]))
     cluster = find_experiment_cluster(experiment, experiment.data["cluster"])
@@ -91,9 +85,7 @@ def run_signature(
 def signature_of_lab(experiment: Experiment, kept: KeptTimes) -> Outcome:
     """The figure of what was measured."""
     found = _Found(kept.times, _fit(experiment, kept.times), "measured")
-    timeouts = Row(
-        experiment.figure, "points with a TCP time-out, part of all", None, kept.with_timeouts
-    )
+    timeouts = experiment.row("points with a TCP time-out, part of all", None, kept.with_timeouts)
     outcome = _outcome(experiment, found)
     return Outcome([*outcome.rows, timeouts], outcome.draw)
 
@@ -132,7 +124,7 @@ def _rows_of(experiment: Experiment, found: _Found) -> list[Row]:
             _worst(experiment, lambda p, m: slowdown(link, p, m) / found.times[p, m] - 1),
         ),
     )
-    return [Row(experiment.figure, text, published.get(key), value) for text, key, value in ours]
+    return [experiment.row(text, published.get(key), value) for text, key, value in ours]
 
 
 def _draw_times(axes: Axes, experiment: Experiment, found: _Found, sizes: Sequence[int]) -> None:
@@ -176,8 +168,7 @@ def _draw_errors(axes: Axes, experiment: Experiment, found: _Found, sizes: Seque
 
 def _draw(experiment: Experiment, found: _Found, kind: str) -> bytes:
     sizes = experiment.data["shown"]
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 4.6), layout="constrained", facecolor="white")
+    with styled_canvas(10, 4.6) as canvas:
         left, right = canvas.subplots(1, 2)
         _draw_times(left, experiment, found, sizes)
         _draw_errors(right, experiment, found, sizes)

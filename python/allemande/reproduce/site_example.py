@@ -7,17 +7,15 @@ the destination of the block that the figure follows. Times are those of a file 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from allemande import _core
-from allemande.plot_look import COLOURS, INK, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, INK, save, share_legend, styled_canvas
 from allemande.quantities import format_size
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, read_sites
 
@@ -71,9 +69,7 @@ def make_example(n1: int, n2: int, algorithm: str) -> Example:
     return Example(n1, *phases)
 
 
-def run_site_example(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_site_example(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     return site_example_of_lab(experiment, read_sites(experiment.folder / experiment.data["lab"]))
 
 
@@ -86,8 +82,7 @@ def site_example_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
     steps = example.steps()
     published = data["published"]
     rows = [
-        Row(
-            experiment.figure,
+        experiment.row(
             f"step {number}: pairs of the paper",
             float(len(expected)),
             float(len({tuple(pair) for pair in expected} & set(found))),
@@ -109,11 +104,11 @@ def site_example_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
             float(make_example(n1, n2, "local-group").largest),
         ),
     )
-    rows += [Row(experiment.figure, *figure) for figure in figures]
+    rows += [experiment.row(*figure) for figure in figures]
     for candidate in dict.fromkeys(point.candidate for point in kept.points):
         for size, point in kept.of(PART, candidate).items():
             text = f"lab, {short_name(candidate)}, {format_size(size)}: part of the bound"
-            rows.append(Row(experiment.figure, text, None, point.of_bound))
+            rows.append(experiment.row(text, None, point.of_bound))
     return Outcome(rows, lambda kind: _draw(experiment, example, kind))
 
 
@@ -152,8 +147,7 @@ def _draw(experiment: Experiment, example: Example, kind: str) -> bytes:
     origin, destination = experiment.data["message"]
     keeper = example.stored_at((origin, destination))
     name = f"M {origin},{destination}"
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(8, 4.8), layout="constrained", facecolor="white")
+    with styled_canvas(8, 4.8) as canvas:
         left, right = canvas.subplots(1, 2)
         _draw_messages(left, n1, n1 + n2, [(origin, keeper, 0, f"{name}, first phase")])
         _draw_messages(

@@ -23,7 +23,7 @@ from allemande.model.profile import Sample
 from allemande.model.signature_fit import PointToPoint, SignatureFit, fit_signature
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_gain import PART, short_name
 from allemande.reproduce.site_times import KeptSites, SitePoint, read_sites, simulate_sites
@@ -120,9 +120,7 @@ class _Forecast:
         return f"{self.name}, {short_name(self.candidate)}"
 
 
-def run_site_forecast(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_site_forecast(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     if "run" in experiment.data:
         kept = simulate_sites(experiment, workers, watcher)
     else:
@@ -150,7 +148,7 @@ def _parameters(experiment: Experiment, kept: KeptSites) -> list[Row]:
         sites = _fit(experiment, kept, compared)
         fit, name = sites.signature, short_name(compared["local"])
         rows += [
-            Row(experiment.figure, f"{name}: {text}", published.get(key), value)
+            experiment.row(f"{name}: {text}", published.get(key), value)
             for text, key, value in (
                 ("gamma", "gamma", fit.gamma.value),
                 ("delta, ms", "delta_ms", fit.delta.value * 1e3),
@@ -168,13 +166,13 @@ def site_forecast_of_lab(experiment: Experiment, kept: KeptSites) -> Outcome:
     found = _forecasts(experiment, kept)
     rows = _parameters(experiment, kept)
     for one in found:
-        rows.append(Row(experiment.figure, f"{one.text}: median error", None, one.median))
+        rows.append(experiment.row(f"{one.text}: median error", None, one.median))
         rows += [
-            Row(experiment.figure, f"{one.text}, {format_size(size)}: error", None, one.error(size))
+            experiment.row(f"{one.text}, {format_size(size)}: error", None, one.error(size))
             for size in one.measured
         ]
     if "run" not in experiment.data:
-        rows.append(Row(experiment.figure, "points that are void, part of all", None, kept.void))
+        rows.append(experiment.row("points that are void, part of all", None, kept.void))
     lines = [
         (
             f"{short_name(name)}, {'simulated' if 'run' in experiment.data else 'measured'}",

@@ -6,19 +6,15 @@ site_times.py), part `grid`. The figure is about the first of `ours`; the others
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from allemande.quantities import format_size
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.line_plot import draw_lines, dress_times
 from allemande.reproduce.site_times import KeptSites, read_sites
 
 PART = "grid"
 
 
-def run_site_gain(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_site_gain(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     return site_gain_of_lab(experiment, read_sites(experiment.folder / experiment.data["lab"]))
 
 
@@ -42,11 +38,10 @@ def _rows(experiment: Experiment, kept: KeptSites) -> list[Row]:
             ratios.append(ratio)
             slow += [ratio] if point.of_bound < 0.3 else []
             text = f"{short_name(first)} of the time of {candidate}, {format_size(size)}"
-            rows.append(Row(experiment.figure, text, None, ratio))
-    rows.append(Row(experiment.figure, "the least of these", published.get("least"), min(ratios)))
+            rows.append(experiment.row(text, None, ratio))
+    rows.append(experiment.row("the least of these", published.get("least"), min(ratios)))
     rows.append(
-        Row(
-            experiment.figure,
+        experiment.row(
             "the most where the library is below 30 % of the bound",
             published.get("slow"),
             max(slow, default=None),
@@ -55,8 +50,8 @@ def _rows(experiment: Experiment, kept: KeptSites) -> list[Row]:
     for candidate in (*experiment.data["ours"], *stock):
         for size, point in kept.of(PART, candidate).items():
             text = f"{short_name(candidate)}, {format_size(size)}: part of the bound"
-            rows.append(Row(experiment.figure, text, None, point.of_bound))
-    rows.append(Row(experiment.figure, "points that are void, part of all", None, kept.void))
+            rows.append(experiment.row(text, None, point.of_bound))
+    rows.append(experiment.row("points that are void, part of all", None, kept.void))
     return rows
 
 

@@ -8,14 +8,14 @@ each run, and an interrupted one goes on where it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from allemande.bench.runner import Effort
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment
+from allemande.reproduce.experiment import Experiment, Watcher
 from allemande.reproduce.kept_measurement import KeptMeasurement, read_kept
 from allemande.simulation.case import Case
 from allemande.simulation.parallel import run_cases
@@ -85,9 +85,7 @@ def read_sites(path: Path) -> KeptSites:
     return KeptSites(data["measured"], [_point(entry) for entry in data["points"]])
 
 
-def simulate_sites(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> KeptSites:
+def simulate_sites(experiment: Experiment, workers: int, watcher: Watcher) -> KeptSites:
     """The same of [[run]], simulated: a call of each."""
     runs = [(run, int(size)) for run in experiment.data["run"] for size in run["sizes"]]
     clusters = [find_experiment_cluster(experiment, run["cluster"]) for run, _ in runs]

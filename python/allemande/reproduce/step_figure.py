@@ -17,7 +17,7 @@ fraction = 0.25                 published: of a host link, what each host gets i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from matplotlib.axes import Axes
 
 from allemande.patterns import make_steps, parse_pattern
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.line_plot import draw_lines
 from allemande.simulation.case import Case, Result
 from allemande.simulation.parallel import run_cases
@@ -55,9 +55,7 @@ def _degrees(result: Result, cluster: Cluster, block: str) -> tuple[float, float
     return max(flows), min(flows)
 
 
-def run_steps(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_steps(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     cluster = find_experiment_cluster(experiment, data["cluster"])
     hosts = expand_hostlist(data["hosts"])
@@ -86,32 +84,28 @@ def run_steps(
 
 
 def _rows_of(experiment: Experiment, lines: Sequence[Line]) -> list[Row]:
-    figure, step = experiment.figure, experiment.data["step"]
+    step = experiment.data["step"]
     rows = []
     for line in lines:
         most, fewest = line.curve.get("degrees", (None, None))
         published = line.curve.get("fraction")
         rows += [
-            Row(
-                figure,
+            experiment.row(
                 f"{line.label}: bandwidth at step {step}, of the best step",
                 published,
                 line.fractions[step - 1],
             ),
-            Row(
-                figure,
+            experiment.row(
                 f"{line.label}: bandwidth at the worst step, of the best step",
                 published,
                 min(line.fractions),
             ),
-            Row(
-                figure,
+            experiment.row(
                 f"{line.label}: flows on the busiest uplink at step {step}",
                 most,
                 line.degrees[0],
             ),
-            Row(
-                figure,
+            experiment.row(
                 f"{line.label}: flows on the idlest uplink at step {step}",
                 fewest,
                 line.degrees[1],

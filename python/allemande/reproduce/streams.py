@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from allemande import _core
 from allemande.errors import BadInput, Failed
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.stream_pairs import mappings, stream_pairs
 from allemande.simulation.parallel import SweepWatcher, spread
@@ -59,9 +59,7 @@ class _Line:
         return sum(value is None for value in runs) / len(runs)
 
 
-def run_streams(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_streams(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     """The curves of the experiment, and its rows."""
     data = experiment.data
     plan = []
@@ -80,7 +78,7 @@ def run_streams(
     for (label, size, _), value in zip(plan, found, strict=True):
         lines[label].by_size.setdefault(size, []).append(value)
     rows = [
-        Row(experiment.figure, row["point"], row.get("published"), _value(lines, row))
+        experiment.row(row["point"], row.get("published"), _value(lines, row))
         for row in data["row"]
     ]
     return Outcome(rows, lambda kind: _draw(experiment, list(lines.values()), kind))

@@ -28,20 +28,18 @@ gain = 0.11                         of the program; or the share that gives such
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 from allemande import _core
 from allemande.errors import BadInput
-from allemande.plot_look import COLOURS, STYLE, save
+from allemande.plot_look import COLOURS, save, styled_canvas
 from allemande.quantities import format_size
 from allemande.reproduce.cases import find_experiment_cluster
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Row, Watcher
 from allemande.reproduce.line_plot import draw_lines
 from allemande.reproduce.number_order import order_numbers
 from allemande.simulation.case import Case, Result
@@ -162,8 +160,7 @@ class _Figure:
         (x,) = self.data["values"]
         labels = [curve["label"] for curve in self.data["curve"]]
         parts = [self.seconds((label, x)) / self.seconds((labels[0], x)) for label in labels]
-        with matplotlib.rc_context(STYLE):
-            canvas = Canvas(figsize=(6.4, 3.2), layout="constrained", facecolor="white")
+        with styled_canvas(6.4, 3.2) as canvas:
             axes = canvas.subplots()
             bars = axes.barh(labels, parts, color=COLOURS[: len(labels)], height=0.6)
             axes.bar_label(bars, [f"{part:.2f}" for part in parts], padding=4)
@@ -200,9 +197,7 @@ class _Figure:
         return draw_lines(self.experiment.title, lines, dress, kind)
 
 
-def run_striping(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_striping(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     data = experiment.data
     if data["x"] not in LABELS:
         raise BadInput(

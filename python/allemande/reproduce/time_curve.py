@@ -6,21 +6,15 @@ measured in the lab (lab, lab_times.py); hosts: a list of the one number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import matplotlib
-from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
-from allemande.plot_look import COLOURS, INK, STYLE, save
+from allemande.plot_look import COLOURS, INK, save, styled_canvas
 from allemande.quantities import format_seconds, format_size
-from allemande.reproduce.experiment import Experiment, Outcome, Row
+from allemande.reproduce.experiment import Experiment, Outcome, Watcher
 from allemande.reproduce.lab_times import KeptTimes, read_times
 
 
-def run_time_curve(
-    experiment: Experiment, workers: int, watcher: Callable[[float], None] | None
-) -> Outcome:
+def run_time_curve(experiment: Experiment, workers: int, watcher: Watcher) -> Outcome:
     return time_curve_of_lab(experiment, read_times(experiment.folder / experiment.data["lab"]))
 
 
@@ -35,7 +29,7 @@ def time_curve_of_lab(experiment: Experiment, kept: KeptTimes) -> Outcome:
     late = [point["tcp_timeouts"] > 0 for point in points]
     first = next((size for size, timeout in zip(sizes, late, strict=True) if timeout), None)
     rows = [
-        Row(experiment.figure, text, None, value)
+        experiment.row(text, None, value)
         for text, value in (
             ("most above the straight line, ratio", max(ratios)),
             ("most below it, ratio", min(ratios)),
@@ -44,8 +38,7 @@ def time_curve_of_lab(experiment: Experiment, kept: KeptTimes) -> Outcome:
     ]
 
     def draw(kind: str) -> bytes:
-        with matplotlib.rc_context(STYLE):
-            canvas = Canvas(figsize=(8, 4.4), layout="constrained", facecolor="white")
+        with styled_canvas(8, 4.4) as canvas:
             axes = canvas.subplots()
             axes.plot(sizes, lines, color=INK, linestyle="--", label="straight line")
             for timeout, label in ((False, "no time-out"), (True, "calls with TCP time-outs")):

@@ -1,14 +1,10 @@
-"""Results as a table for people, as CSV and as JSON."""
+"""Results as tables for people."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Sequence
 from statistics import median
 
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -16,35 +12,21 @@ from rich.text import Text
 
 from allemande.quantities import format_part, format_rate, format_seconds, format_size
 from allemande.simulation.case import JSON_KEYS, Result
+from allemande.tables import left, right, ruled_table, widen
 
-RIGHT = (
+CSV_COLUMNS = (*JSON_KEYS, "mode", "cluster", "ranks_per_host", "goodput_mb_s")
+FIGURES = (
     *("size", "time", "limit", "of limit", "bound", "of bound"),
-    *("dropped", "sent again", "packet-hops", "CPU"),
+    *("dropped", "sent again", "packet-hops"),
 )
-
-
-def to_json(results: Sequence[Result]) -> str:
-    """An array of objects, one for each run."""
-    return json.dumps([result.as_json() for result in results], indent=2) + "\n"
-
-
-def to_csv(results: Sequence[Result]) -> str:
-    text = io.StringIO()
-    fields = [*JSON_KEYS, "mode", "cluster", "ranks_per_host", "goodput_mb_s"]
-    writer = csv.DictWriter(text, fields, lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    for result in results:
-        writer.writerow(result.as_json())
-    return text.getvalue()
 
 
 def _result_table(results: Sequence[Result]) -> Table:
     first = results[0]
     of_ranks = f" of {first.ranks_per_host} ranks" if first.ranks_per_host > 1 else ""
     title = f"{first.cluster}: {first.hosts} hosts{of_ranks}, simulated ({first.mode} level)"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in ("algorithm", *RIGHT[:-1], "bottleneck", RIGHT[-1]):
-        table.add_column(heading, justify="right" if heading in RIGHT else "left", no_wrap=True)
+    columns = (*left("algorithm"), *right(*FIGURES), *left("bottleneck"), *right("CPU"))
+    table = ruled_table(title, *columns)
     best = {
         size: min((r.time_s for r in results if r.size == size), default=0.0)
         for size in {result.size for result in results}
@@ -76,10 +58,7 @@ def _queue_table(result: Result) -> Table | None:
     if not ports:
         return None
     title = f"queues of {result.algorithm}, {format_size(result.size)}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("port", no_wrap=True)
-    for heading in ("longest queue", "dropped", "busy"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = ruled_table(title, *left("port"), *right("longest queue", "dropped", "busy"))
     for port in ports:
         table.add_row(
             port.name,
@@ -93,10 +72,7 @@ def _queue_table(result: Result) -> Table | None:
 def _share_table(result: Result) -> Table:
     """What each job and each flow got of what is theirs."""
     title = f"shares of {result.algorithm}, {format_size(result.size)}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("who", no_wrap=True)
-    for heading in ("got", "fair", "sent again", "time-outs"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = ruled_table(title, *left("who"), *right("got", "fair", "sent again", "time-outs"))
     shares = result.shares
     for number, job in enumerate(shares["jobs"], 1):
         resent = job["retransmitted"] / max(1, job["data_packets"])
@@ -116,11 +92,8 @@ def _share_table(result: Result) -> Table:
 
 def _tcp_table(results: Sequence[Result]) -> Table:
     """How calls over TCP went: those in which a connection waited, and the others."""
-    table = Table(title="TCP", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("algorithm", no_wrap=True)
     headings = ("size", "calls", "that wait", "median", "others' median", "time-outs", "probes")
-    for heading in (*headings, "marked"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = ruled_table("TCP", *left("algorithm"), *right(*headings, "marked"))
     for result in results:
         waits = result.tcp["exchange_waits"]
         times = result.raw["exchange_s"]
@@ -141,8 +114,7 @@ def _tcp_table(results: Sequence[Result]) -> Table:
 
 
 def print_results(console: Console, results: Sequence[Result]) -> None:
-    if not console.is_terminal:
-        console.width = max(console.width, 160)  # a file has no edge to wrap at
+    widen(console, 160)
     console.print(_result_table(results))
     over_tcp = [result for result in results if result.tcp]
     if over_tcp:

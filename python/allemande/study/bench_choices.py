@@ -15,9 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from allemande.entry import run_command
 from allemande.quantities import format_size
@@ -27,6 +25,7 @@ from allemande.study.network_choices import (
     choices_on,
     counts_for,
 )
+from allemande.tables import right, ruled_table
 
 NETWORKS = 1000
 FIRST = 7000
@@ -58,22 +57,9 @@ def _row(choices: Sequence[NetworkChoice], chooser: str) -> list[str]:
 
 def _print(console: Console, choices: Sequence[NetworkChoice]) -> bool:
     """Whether the figures are held."""
-    table = Table(
-        title="First choices, simulated, without a sample",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
-    table.add_column("chosen by")
-    for heading in (
-        "choices",
-        f"within {NEAR:.0%}",
-        f"over {FAR:.0%} off",
-        "worst",
-        "lost packets",
-    ):
-        table.add_column(heading, justify="right")
-    table.add_column("target")
+    headings = ("choices", f"within {NEAR:.0%}", f"over {FAR:.0%} off", "worst", "lost packets")
+    title = "First choices, simulated, without a sample"
+    table = ruled_table(title, "chosen by", *right(*headings), "target")
     for chooser in CHOOSERS:
         table.add_row(*_row(choices, chooser))
     console.print(table)

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
@@ -47,6 +45,7 @@ from allemande.study.simulated_accuracy import (
     first_choices_between_sites,
     held_out,
 )
+from allemande.tables import right, ruled_table
 
 SIMULATED_CHOICES = ChoiceTarget(near_part=0.95, far=0.20)
 TOLD_WIDTH = 72
@@ -68,9 +67,8 @@ RULES_SAMPLE = (("oversubscribed-8x4", "openmpi", (1_000, 10_000), 0.1),)
 
 
 def _print_summaries(console: Console, title: str, summaries: list[Summary]) -> None:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in ("what", "target") else "right")
+    what, *figures, target = HEADINGS
+    table = ruled_table(title, what, *right(*figures), target)
     for one in summaries:
         table.add_row(*one.cells())
     console.print(table)

@@ -18,18 +18,17 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from allemande.entry import run_command
 from allemande.quantities import format_size
 from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
+from allemande.tables import right, ruled_table
 
 NETWORKS = 500
 NEAR_PART = 0.95  # of the networks
 WORST_SHOWN = 12
-RIGHT = ("exchanges", f"within {NEAR:.0%}", "median off", "90 % off at most", "collapsed")
+FIGURES = ("exchanges", f"within {NEAR:.0%}", "median off", "90 % off at most", "collapsed")
 
 
 def _cells(choices: Sequence[WindowChoice]) -> list[str]:
@@ -45,15 +44,8 @@ def _cells(choices: Sequence[WindowChoice]) -> list[str]:
 
 def _print(console: Console, choices: Sequence[WindowChoice]) -> bool:
     """Whether the figure is held."""
-    table = Table(
-        title="Tuned windows beside the best ones, simulated",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
-    table.add_column("networks")
-    for heading in RIGHT:
-        table.add_column(heading, justify="right")
+    title = "Tuned windows beside the best ones, simulated"
+    table = ruled_table(title, "networks", *right(*FIGURES))
     table.add_row("all", *_cells(choices))
     for text, allowed in (("Eq 4 allows L/g", True), ("Eq 4 does not allow L/g", False)):
         some = [one for one in choices if one.allowed == allowed]

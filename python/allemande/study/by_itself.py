@@ -15,22 +15,19 @@ Exit code 1 where a row misses what is asked.
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import Comparison, compare
+from allemande.bench.comparison import Comparison
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
@@ -38,6 +35,8 @@ from allemande.entry import run_command
 from allemande.errors import BadInput, Failed
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
+from allemande.study.measuring import conclude, measured, rows_text
+from allemande.tables import right, ruled_table
 
 CLUSTERS = "oversubscribed-8x4,shallow-4x2,tam-8x4,leaf-spine-4x4,fat-tree:16"
 FIRST = 50
@@ -105,10 +104,8 @@ def _times(compared: Comparison, size: int) -> list[float]:
 
 
 def _run(cluster: str, scale: float, size: int, candidate: str, effort: Effort) -> list[float]:
-    compared = compare(Request(cluster, [size], parse_candidates([candidate]), effort, scale=scale))
-    if compared.failed:
-        raise Failed(f"{cluster}, {candidate}: {'; '.join(compared.warnings) or 'not measured'}")
-    return _times(compared, size)
+    request = Request(cluster, [size], parse_candidates([candidate]), effort, scale=scale)
+    return _times(measured(request), size)
 
 
 def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -> Row:
@@ -134,12 +131,8 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library"):
-        table.add_column(name)
-    for name in ("size", "described", "first calls", "", "settled", "", "second job", "", "stock"):
-        table.add_column(name, justify="right")
-    table.add_column("missed")
+    times = ("described", "first calls", "", "settled", "", "second job", "", "stock")
+    table = ruled_table(None, "cluster", "library", *right("size", *times), "missed")
     for row in rows:
         cells = [row.cluster, row.library, format_size(row.size), format_seconds(row.described)]
         for time_s in (row.first, row.settled, row.second):
@@ -169,12 +162,8 @@ def _command(
                     cache = Path(folder) / f"{len(rows)}.toml"
                     rows.append(_measure(cluster, library, size, scale, cache))
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_output(str(output), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-    Console(width=160).print(_table(rows))
-    good, line = verdict(rows)
-    print(line)
-    if not good:
-        raise typer.Exit(1)
+    write_output(str(output), rows_text(rows))
+    conclude(_table(rows), verdict(rows))
 
 
 if __name__ == "__main__":

@@ -12,13 +12,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.candidates import parse_candidates
@@ -35,7 +33,9 @@ from allemande.formats.tuning_table import make_table
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
+from allemande.study.measuring import conclude, kept_rows
 from allemande.study.rules_verdict import RulesRow, rows_of, verdict
+from allemande.tables import right, ruled_table
 
 CLUSTERS = "oversubscribed-8x4"
 SIZES = "400,1000,10000,50000"
@@ -97,17 +97,27 @@ def check(
 ) -> list[RulesRow]:
     """One cluster and library, a row for each size. `times`: to choose by; None: all algorithms are
     timed. What lies in `output` is not measured again."""
-    stem = f"{cluster}-{library}-{scale:g}-{'-'.join(map(str, sizes))}"
-    kept = output / f"{stem}-rows.json"
-    if kept.is_file():
-        return [RulesRow(**row) for row in json.loads(kept.read_text(encoding="utf-8"))]
+    stem = output / f"{cluster}-{library}-{scale:g}-{'-'.join(map(str, sizes))}"
+    measure = partial(_measure, cluster, library, sizes, scale, effort, times, stem)
+    return kept_rows(stem.with_name(f"{stem.name}-rows.json"), RulesRow, measure)
+
+
+def _measure(
+    cluster: str,
+    library: str,
+    sizes: Sequence[int],
+    scale: float,
+    effort: Effort,
+    times: Path | None,
+    stem: Path,
+) -> list[RulesRow]:
     if times is None:
-        times = output / f"{stem}-times.json"
+        times = stem.with_name(f"{stem.name}-times.json")
         if not times.is_file():
             figures = _survey(cluster, library, sizes, scale)
             write_output(str(times), json.dumps([figure.as_json() for figure in figures], indent=1))
     choices = emit.choices_of_rows(FORMATS[library], read_rows(times), str(times))
-    path = output / f"{stem}.{'rules' if library == OPENMPI else 'json'}"
+    path = stem.with_name(f"{stem.name}.{'rules' if library == OPENMPI else 'json'}")
     emit.tuning(FORMATS[library], choices, path).write(path)
     emitted = f"{PREFIXES[library]}{path.absolute()}"
     names = [library, emitted, *_fastest(times, library, sizes)]
@@ -115,19 +125,13 @@ def check(
     table = make_table(library, choices)
     ranks = next(iter(table.by_ranks))
     chosen = {size: str(table.find(ranks, size)) for size in sizes}
-    rows = rows_of(cluster, library, emitted, chosen, result.figures)
-    write_output(str(kept), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-    return rows
+    return rows_of(cluster, library, emitted, chosen, result.figures)
 
 
 def table_of(rows: Sequence[RulesRow]) -> Table:
     """For people."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "size", "file says", "best forced"):
-        table.add_column(name)
-    for name in ("default", "file", "best", "of default", "of best", "asked"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
+    figures = right("default", "file", "best", "of default", "of best", "asked")
+    table = ruled_table(None, "cluster", "size", "file says", "best forced", *figures, "verdict")
     for row in rows:
         table.add_row(
             row.cluster,
@@ -166,11 +170,7 @@ def _command(
         for library in libraries.split(",")
         for row in check(cluster, library, parse_sizes(sizes), scale, effort, times, output)
     ]
-    Console(width=160).print(table_of(rows))
-    good, line = verdict(rows)
-    print(line)
-    if not good:
-        raise typer.Exit(1)
+    conclude(table_of(rows), verdict(rows))
 
 
 if __name__ == "__main__":

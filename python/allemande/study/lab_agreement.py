@@ -8,16 +8,15 @@ exits with 1 where the two are farther apart than they may be.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -31,6 +30,8 @@ from allemande.cluster_files import find_cluster_file
 from allemande.entry import run_command
 from allemande.errors import BadInput, Failed
 from allemande.quantities import MISSING, format_seconds, format_size
+from allemande.study.measuring import kept_rows
+from allemande.tables import left, right, ruled_table
 
 SIZES = "100,1000,3000,20000,100000"
 ALGORITHMS = "sync-shuffle,pairwise,grid"
@@ -159,12 +160,8 @@ def _verdicts(pairs: Sequence[Pair]) -> Iterator[tuple[str, float, float, float,
 
 
 def _table(pairs: Sequence[Pair]) -> Table:
-    out = Table(box=box.SIMPLE_HEAD)
-    for heading in ("network", "algorithm"):
-        out.add_column(heading, no_wrap=True)
-    for heading in ("size", "lab", "simulated", "apart", "dropped", "idle"):
-        out.add_column(heading, justify="right", no_wrap=True)
-    out.add_column("")
+    figures = right("size", "lab", "simulated", "apart", "dropped", "idle")
+    out = ruled_table(None, *left("network", "algorithm"), *figures, "")
     for pair in pairs:
         out.add_row(
             pair.network,
@@ -198,10 +195,8 @@ def _command(
     pairs: list[Pair] = []
     for network in chosen:
         path = output / f"{network.name.replace(' ', '-')}.json"
-        if not path.exists():
-            measured = _measure(network, algorithms.split(","), parse_sizes(sizes))
-            path.write_text(json.dumps([asdict(pair) for pair in measured], indent=2))
-        mine = [Pair(**entry) for entry in json.loads(path.read_text())]
+        measure = partial(_measure, network, algorithms.split(","), parse_sizes(sizes))
+        mine = kept_rows(path, Pair, measure)
         console.print(_table(mine))
         pairs += mine
     failed = False

@@ -3,7 +3,6 @@ measured is kept."""
 
 from __future__ import annotations
 
-import json
 import re
 import zlib
 from collections.abc import Sequence
@@ -14,10 +13,10 @@ from allemande.bench.comparison import compare_on
 from allemande.bench.defaults import SCALE
 from allemande.bench.runner import Effort
 from allemande.cluster_part import first_hosts
-from allemande.errors import Failed
 from allemande.model.profile import Sample
 from allemande.model.samples import bench_samples
 from allemande.output_files import write_output
+from allemande.study.measuring import rows_text
 from allemande.topology import Cluster
 
 
@@ -44,12 +43,8 @@ class Bed:
             self.folder.mkdir(parents=True, exist_ok=True)
             how = Effort(rounds=self.rounds, calls=self.calls)
             compared = compare_on(part, scale, sizes, against, how)
-            if compared.failed:
-                why = "; ".join(compared.warnings) or "not measured"
-                raise Failed(f"{part.name}, {against}: {why}")
-            write_output(
-                str(path), json.dumps([figure.as_json() for figure in compared.figures], indent=1)
-            )
+            figures = compared.or_fail(f"{part.name}, {against}").figures
+            write_output(str(path), rows_text(figures))
         return path.read_text(encoding="utf-8")
 
     def samples(

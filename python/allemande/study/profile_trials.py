@@ -12,18 +12,17 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import Comparison, compare
+from allemande.bench.comparison import Comparison
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
@@ -34,9 +33,10 @@ from allemande.lab.timers import choose_timers
 from allemande.model.fits import with_fits
 from allemande.model.profile import save_profile
 from allemande.model.samples import bench_samples, profile_of
-from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.study.measured_choices import candidates_of
+from allemande.study.measuring import conclude, kept_rows, measured
+from allemande.tables import right, ruled_table
 from allemande.topology import load_cluster
 
 FIRST = 20
@@ -98,10 +98,7 @@ def verdict(rows: Sequence[TrialRow]) -> tuple[bool, str]:
 def _compare(
     cluster: str, scale: float, sizes: Sequence[int], names: str, effort: Effort
 ) -> Comparison:
-    compared = compare(Request(cluster, sizes, parse_candidates([names]), effort, scale=scale))
-    if compared.failed:
-        raise Failed(f"{cluster}, {names}: {'; '.join(compared.warnings) or 'not measured'}")
-    return compared
+    return measured(Request(cluster, sizes, parse_candidates([names]), effort, scale=scale))
 
 
 def _profile(
@@ -134,23 +131,9 @@ def _trial_rows(
         yield row_of(cluster, library, job, decision, figure.size, figure.times_s)
 
 
-def _measure(
-    cluster: str, library: str, scale: float, sizes: Sequence[int], calls: int, job: int, stem: Path
-) -> list[TrialRow]:
-    kept = stem.with_name(f"{stem.name}-rows-{job}.json")
-    if kept.is_file():
-        return [TrialRow(**row) for row in json.loads(kept.read_text(encoding="utf-8"))]
-    rows = list(_trial_rows(cluster, library, scale, sizes, calls, job, stem))
-    write_output(str(kept), json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-    return rows
-
-
 def _table(rows: Sequence[TrialRow]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library", "size", "job", "first way", "settled on"):
-        table.add_column(name)
-    for name in (f"first {FIRST} calls", "settled", "ratio"):
-        table.add_column(name, justify="right")
+    names = ("cluster", "library", "size", "job", "first way", "settled on")
+    table = ruled_table(None, *names, *right(f"first {FIRST} calls", "settled", "ratio"))
     for row in rows:
         table.add_row(
             row.cluster,
@@ -181,7 +164,7 @@ def _command(
     output.mkdir(parents=True, exist_ok=True)
     parsed = parse_sizes(sizes)
     survey = Effort(rounds=2, calls=2, calls_max=20, seconds=0.3)
-    rows = []
+    rows: list[TrialRow] = []
     for cluster in clusters.split(","):
         for library in libraries.split(","):
             stem = output.absolute() / f"{cluster}-{library}-{scale:g}"
@@ -189,12 +172,10 @@ def _command(
             if not profile.is_file():
                 _profile(cluster, library, scale, parsed, survey, profile)
             for job in range(jobs):
-                rows += _measure(cluster, library, scale, parsed, calls, job, stem)
-    Console(width=160).print(_table(rows))
-    good, line = verdict(rows)
-    print(line)
-    if not good:
-        raise typer.Exit(1)
+                measure = partial(_trial_rows, cluster, library, scale, parsed, calls, job, stem)
+                kept = stem.with_name(f"{stem.name}-rows-{job}.json")
+                rows += kept_rows(kept, TrialRow, measure)
+    conclude(_table(rows), verdict(rows))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ HOST_QUEUES = (20, 43, 100)
 WAN_QUEUES = (100, 250, 820)
 
 
-def _between(draw: random.Random, bounds: tuple[float, float]) -> float:
+def between(draw: random.Random, bounds: tuple[float, float]) -> float:
     """Evenly by the logarithm."""
     low, high = bounds
     return float(low * (high / low) ** draw.random())
@@ -24,7 +24,7 @@ def _between(draw: random.Random, bounds: tuple[float, float]) -> float:
 
 def random_size(seed: int) -> int:
     """Bytes per pair for the network of this seed."""
-    return round(_between(random.Random(f"size {seed}"), SIZE_BYTES))
+    return round(between(random.Random(f"size {seed}"), SIZE_BYTES))
 
 
 def random_sites(seed: int) -> Cluster:
@@ -36,8 +36,8 @@ def random_sites(seed: int) -> Cluster:
     if draw.random() < 1 / 3:
         sizes = [sizes[0]] * count
     rate = draw.choice(HOST_MBIT_S)
-    wan = rate * _between(draw, WAN_HOST_LINKS)
-    latency_us = 1000 * _between(draw, LATENCY_MS) / 2
+    wan = rate * between(draw, WAN_HOST_LINKS)
+    latency_us = 1000 * between(draw, LATENCY_MS) / 2
     host_queue, wan_queue = draw.choice(HOST_QUEUES), draw.choice(WAN_QUEUES)
     text = f'format = 1\nname = "random-sites-{seed}"\n\n[[switch]]\nname = "core"\n\n'
     for site in range(count):

@@ -7,6 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from allemande.study.random_sites import between
 from allemande.topology import Cluster, parse_cluster
 
 RATES_MBIT_S = (10, 100, 1000, 10_000, 25_000, 100_000, 400_000)
@@ -20,12 +21,6 @@ UNEVEN_PART = 0.4
 BACK_PRESSURE_PART = 0.1
 
 
-def _between(draw: random.Random, bounds: tuple[float, float]) -> float:
-    """Evenly by the logarithm."""
-    low, high = bounds
-    return float(low * (high / low) ** draw.random())
-
-
 @dataclass(frozen=True)
 class _Links:
     """All links of one level."""
@@ -37,8 +32,8 @@ class _Links:
 
     @staticmethod
     def drawn(rate_mbit_s: float, draw: random.Random) -> _Links:
-        latency_us = 0.0 if draw.random() < NO_LATENCY_PART else _between(draw, LATENCY_US)
-        up, down = (round(_between(draw, QUEUE_PACKETS)) for _ in range(2))
+        latency_us = 0.0 if draw.random() < NO_LATENCY_PART else between(draw, LATENCY_US)
+        up, down = (round(between(draw, QUEUE_PACKETS)) for _ in range(2))
         return _Links(rate_mbit_s, latency_us, up, down)
 
     def text(self, lower: str, upper: str) -> str:
@@ -63,7 +58,7 @@ def _switches(names: str, waits: bool, draw: random.Random) -> str:
     text = f'[[switch]]\nname = "{names}"\narchitecture = "{architecture}"\n'
     text += f'switching = "{switching}"\n'
     if architecture == "shared":
-        text += f"buffer_packets = {round(_between(draw, POOL_PACKETS))}\n"
+        text += f"buffer_packets = {round(between(draw, POOL_PACKETS))}\n"
     if waits:
         text += 'flow_control = "back-pressure"\n'
     return text + "\n"
@@ -101,6 +96,6 @@ def random_tree(seed: int) -> Cluster:
         text += _level(
             lower, uppers, _parts(draw, len(lower), upper_count), _Links.drawn(rate, draw)
         )
-        rate *= len(lower) / upper_count * _between(draw, UPLINK_PART)
+        rate *= len(lower) / upper_count * between(draw, UPLINK_PART)
         lower = uppers
     return parse_cluster(text, f"random tree {seed}")

@@ -15,11 +15,9 @@ from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
-import matplotlib
 import typer
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -32,8 +30,9 @@ from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.lab.timers import TCP_RTO_MIN_MS
 from allemande.output_files import write_output
-from allemande.plot_look import COLOURS, MARKERS, STYLE, save, share_legend
+from allemande.plot_look import COLOURS, MARKERS, save, share_legend, styled_canvas
 from allemande.quantities import MISSING, format_seconds, format_size
+from allemande.tables import left, right, ruled_table
 
 CLUSTERS = "shallow-4x2,shallow-8x1,tam-8x1"
 SIZES = "3000,20000,100000"
@@ -161,13 +160,8 @@ def tables(points: Sequence[Point]) -> Iterator[Table]:
 
 
 def _table(title: str, runs: Sequence[Run]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("candidate", no_wrap=True)
-    for run in runs:
-        heading = "scale 1" if run.scale == 1 else f"{run.scale:g}, {run.timers}"
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
+    scales = ["scale 1" if run.scale == 1 else f"{run.scale:g}, {run.timers}" for run in runs]
+    return ruled_table(title, *right("size"), *left("candidate"), *right(*scales))
 
 
 def _parts(point: Point) -> str:
@@ -199,8 +193,7 @@ def draw(points: Sequence[Point]) -> Canvas:
     clusters = list(dict.fromkeys(point.run.cluster for point in points))
     sizes = sorted({point.size for point in points})
     candidates = list(dict.fromkeys(point.candidate for point in points))
-    with matplotlib.rc_context(STYLE):
-        canvas = Canvas(figsize=(10, 2.6 * len(clusters) + 0.9), layout="constrained")
+    with styled_canvas(10, 2.6 * len(clusters) + 0.9) as canvas:
         panels = canvas.subplots(len(clusters), len(sizes), squeeze=False, sharex=True, sharey=True)
         for row, cluster in zip(panels, clusters, strict=True):
             for axes, size in zip(row, sizes, strict=True):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from allemande.bench.figures import CPU_IDLE_MIN
@@ -18,22 +16,12 @@ from allemande.quantities import (
     format_size,
 )
 from allemande.study.sweep_store import Row
+from allemande.tables import left, right, ruled_table, widen
 
-HEADINGS = (
-    "size",
-    "library",
-    "best stock",
-    "its time",
-    "default",
-    "ours",
-    "best/ours",
-    "default/ours",
-    "of limit",
-    "by us",
-    "idle",
-    "trials cost",
+FIGURES = (
+    *("its time", "default", "ours", "best/ours", "default/ours"),
+    *("of limit", "by us", "idle", "trials cost"),
 )
-LEFT = ("library", "best stock")
 
 
 def _shown_ratio(value: float | None) -> Text:
@@ -47,11 +35,9 @@ def _shown_idle(row: Row) -> Text:
 
 
 def print_cluster(console: Console, title: str, rows: Sequence[Row]) -> None:
-    if not console.is_terminal:
-        console.width = max(console.width, 150)  # a file has no edge to wrap at
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="left" if heading in LEFT else "right", no_wrap=True)
+    widen(console, 150)
+    columns = (*right("size"), *left("library", "best stock"), *right(*FIGURES))
+    table = ruled_table(title, *columns)
     for row in rows:
         table.add_row(
             format_size(row.size),

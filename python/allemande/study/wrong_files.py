@@ -16,18 +16,16 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from allemande.bench.candidates import parse_candidates
-from allemande.bench.comparison import Comparison, compare
+from allemande.bench.comparison import Comparison
 from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
@@ -40,6 +38,8 @@ from allemande.model.samples import bench_samples, profile_of
 from allemande.output_files import write_output
 from allemande.quantities import format_seconds, format_size
 from allemande.study.measured_choices import candidates_of
+from allemande.study.measuring import conclude, measured, rows_text
+from allemande.tables import right, ruled_table
 from allemande.topology import compress_hostlist, expand_hostlist, load_cluster
 
 COST_MAX = 1.05  # times the calls of a job without a file
@@ -196,12 +196,7 @@ class Lab:
             rounds=1, warmup=0, calls=calls, calls_max=calls, seconds=0, seconds_max=LONGEST_S
         )
         candidates = parse_candidates([",".join(names)])
-        compared = compare(Request(self.cluster, sizes, candidates, effort, scale=self.scale))
-        if compared.failed:
-            raise Failed(
-                f"{self.cluster}, {self.library}: {'; '.join(compared.warnings) or 'not measured'}"
-            )
-        return compared
+        return measured(Request(self.cluster, sizes, candidates, effort, scale=self.scale))
 
     def candidate(self, options: str) -> str:
         return f"allemande+{self.library}:trials=on,{options}"
@@ -270,11 +265,8 @@ def _measure(
 
 
 def _table(costs: Sequence[Cost], calls: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("cluster", "library", "size", "file"):
-        table.add_column(name)
-    for name in (f"{calls} calls", "to no file"):
-        table.add_column(name, justify="right")
+    figures = right(f"{calls} calls", "to no file")
+    table = ruled_table(None, "cluster", "library", "size", "file", *figures)
     for cost in costs:
         table.add_row(
             cost.cluster,
@@ -310,12 +302,9 @@ def _command(
             for library in libraries.split(","):
                 lab = Lab(cluster, library, scale, calls)
                 costs += _measure(lab, parse_sizes(sizes), wanted, jobs, Path(folder))
-    write_output(output, json.dumps([asdict(cost) for cost in costs], indent=1) + "\n")
-    Console(width=120).print(_table(costs, calls))
-    good, line = verdict([cost for cost in costs if cost.lie not in (NO_FILE, "true")])
-    print(line)
-    if not good:
-        raise typer.Exit(1)
+    write_output(output, rows_text(costs))
+    lying = [cost for cost in costs if cost.lie not in (NO_FILE, "true")]
+    conclude(_table(costs, calls), verdict(lying))
 
 
 if __name__ == "__main__":
