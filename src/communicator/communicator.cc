@@ -12,13 +12,6 @@
 namespace alm::communicator {
 namespace {
 
-base::Error error_of(const std::exception& thrown) {
-  if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
-    return base::io_error("no memory for a copy of what is exchanged");
-  }
-  return base::io_error(thrown.what());
-}
-
 int by_library(job::Job& job, const std::function<int()>& native) {
   const int code = native();
   job.stats.update([](job::StatsRecord& stats) { ++stats.native; });
@@ -142,19 +135,10 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
 }
 
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
-  if (const auto ready = stage(*staging_, call); !ready) return withdraw(call.name, ready.error());
+  const auto ready = staging_->begin_even(job_.bootstrap, call, members_.ranks, members_.self);
+  if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
   return raise(carry(call, *staging_, way));
-}
-
-base::Status Communicator::stage(courier::Staging& staging,
-                                 const courier::AlltoallCall& call) const {
-  // Equal on correct programs.
-  if (call.recv.bytes() != call.bytes()) {
-    return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
-                                       call.bytes(), call.recv.bytes()));
-  }
-  return courier::packed(staging.begin(job_.bootstrap, call, members_.ranks, members_.self));
 }
 
 job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Staging& staged,
@@ -274,9 +258,9 @@ std::optional<int> Communicator::start(const courier::AlltoallCall& call,
 int Communicator::queue(const courier::AlltoallCall& call, tuning::Way way,
                         job::RequestHandle& request) {
   auto queued = std::make_shared<QueuedAlltoall>(*job_.mpi, call);
-  if (const auto ready = stage(queued->staging, call); !ready) {
-    return withdraw(call.name, ready.error());
-  }
+  const auto ready =
+      queued->staging.begin_even(job_.bootstrap, call, members_.ranks, members_.self);
+  if (!ready) return withdraw(call.name, ready.error());
   const base::Nanos begin = io::monotonic_now();
   const auto carried = [this, queued, way, begin] { return carry_out(queued, way, begin); };
   return enqueue(call.name, carried, request);
@@ -342,20 +326,11 @@ job::Outcome Communicator::carry_out(const std::shared_ptr<QueuedBlocks>& queued
   return outcome;
 }
 
-job::Outcome Communicator::guarded(const char* function,
-                                   const std::function<job::Outcome()>& carry) {
-  if (failure_.happened()) return {job::kMpiSuccess, failure_.error()};
-  try {
-    return carry();
-  } catch (const std::exception& thrown) {
-    return {job::kMpiSuccess, failure_.withdraw(function, error_of(thrown))};
-  }
-}
-
 int Communicator::enqueue(const char* function, std::function<job::Outcome()> carry,
                           job::RequestHandle& request) {
   const auto added = queue_.add(
-      [this, function, carry = std::move(carry)] { return guarded(function, carry); }, request);
+      [this, function, carry = std::move(carry)] { return failure_.guarded(function, carry); },
+      request);
   if (!added) return withdraw(function, added.error());
   job_.stats.update([](job::StatsRecord& stats) { ++stats.nonblocking; });
   return job::kMpiSuccess;
@@ -379,12 +354,12 @@ int Communicator::or_withdraw(const char* function, const std::function<int()>& 
   try {
     return work();
   } catch (const std::exception& thrown) {
-    return withdraw(function, error_of(thrown));
+    return withdraw(function, courier::error_of(thrown));
   }
 }
 
 void Communicator::raise_late_failure() {
-  if (!accelerates() || failure_.happened() || dead()) return;
+  if (!accelerates() || failure_.happened() || life_->ended()) return;
   if (const auto late = courier_.late_failure(); !late) {
     failure_.give_up("MPI_Alltoallv", late.error());
     static_cast<void>(failure_.raise());  // MPI_Finalize goes on

@@ -73,7 +73,6 @@ class Communicator {
 
   // Of the program's communicator.
   const std::shared_ptr<job::CommLife>& life() const { return life_; }
-  bool dead() const { return life_->ended(); }
   // An error of this rank alone: the other ranks, which are in this call, fail with it as well.
   int withdraw(const char* function, const base::Error& error);
   // Raises an error that was found after the last call was complete through the error handler.
@@ -106,8 +105,6 @@ class Communicator {
   int queue(const courier::AlltoallCall& call, tuning::Way way, job::RequestHandle& request);
   int queue(const courier::BlockCall& call, std::uint64_t mean_bytes, courier::Counts counts,
             std::uint64_t most, job::RequestHandle& request);
-  // In the thread that carries out what is queued, which must not throw.
-  job::Outcome guarded(const char* function, const std::function<job::Outcome()>& carry);
   job::Outcome carry_out(const std::shared_ptr<QueuedAlltoall>& queued, tuning::Way way,
                          base::Nanos begin);
   job::Outcome carry_out(const std::shared_ptr<QueuedBlocks>& queued, base::Nanos begin,
@@ -119,7 +116,6 @@ class Communicator {
   job::Outcome carry(const courier::BlockCall& call, courier::BlockStaging& staged, tuning::Way way,
                      courier::Counts counts, std::uint64_t most = 0);
 
-  base::Status stage(courier::Staging& staging, const courier::AlltoallCall& call) const;
   int raise(const job::Outcome& outcome);
   int or_withdraw(const char* function, const std::function<int()>& work);
 

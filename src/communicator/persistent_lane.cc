@@ -34,7 +34,8 @@ void PersistentLane::watch(const char* function, std::shared_ptr<job::Persistent
     return carry(io::monotonic_now());
   };
   const auto looks = std::make_shared<PersistentWatch>(
-      std::move(request), [this, function, exchange] { return own_.guarded(function, exchange); });
+      std::move(request),
+      [this, function, exchange] { return own_.failure_.guarded(function, exchange); });
   own_.queue_.watch([looks](bool called) { return looks->look(called); });
 }
 
@@ -48,7 +49,10 @@ void PersistentLane::keep(const courier::AlltoallCall& call, const Communicator&
   watch(
       call.name, std::move(request),
       // As all calls, it refuses other sizes.
-      [this, kept] { return own_.stage(kept->staging, kept->call); },
+      [this, kept] {
+        return kept->staging.begin_even(job_.bootstrap, kept->call, own_.members_.ranks,
+                                        own_.members_.self);
+      },
       [this, kept, way](base::Nanos begin) { return own_.carry_out(kept, way, begin); });
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
+#include <functional>
 
 #include "base/result.h"
 #include "courier/courier.h"
@@ -10,6 +12,8 @@
 #include "meeting/members.h"
 
 namespace alm::courier {
+
+base::Error error_of(const std::exception& thrown);
 
 class Failure {
  public:
@@ -24,6 +28,10 @@ class Failure {
   const base::Error& give_up(const char* function, const base::Error& error);
   // An error of this rank alone. It tells the others, which would wait for it because it is alive.
   const base::Error& withdraw(const char* function, const base::Error& error);
+
+  // Carries out what is queued, in the thread for that, which must not throw. Nothing runs after a
+  // failure.
+  job::Outcome guarded(const char* function, const std::function<job::Outcome()>& carry);
 
   // Raises the error through the communicator's error handler; returns its code. In the program's
   // thread.

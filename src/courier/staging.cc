@@ -11,6 +11,16 @@ base::Status packed(int code) {
   return base::io_error(fmt::format("what it sends cannot be packed: MPI error {}", code));
 }
 
+base::Status Staging::begin_even(job::Bootstrap& bootstrap, const AlltoallCall& call,
+                                 std::uint32_t ranks, std::uint32_t self) {
+  // Equal on correct programs.
+  if (call.recv.bytes() != call.bytes()) {
+    return base::bad_input(fmt::format("it sends {} bytes to each rank but receives {}",
+                                       call.bytes(), call.recv.bytes()));
+  }
+  return packed(begin(bootstrap, call, ranks, self));
+}
+
 int Staging::begin(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
                    std::uint32_t self) {
   const std::size_t block = call.bytes();

@@ -21,6 +21,9 @@ class Staging {
   // code.
   [[nodiscard]] int begin(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
                           std::uint32_t self);
+  // The same, with an error where this rank sends blocks of one size and expects another.
+  base::Status begin_even(job::Bootstrap& bootstrap, const AlltoallCall& call, std::uint32_t ranks,
+                          std::uint32_t self);
   // Unpacks what has come into the user's buffer, if it is in a copy. Returns an MPI error code.
   [[nodiscard]] int finish(job::Bootstrap& bootstrap, const AlltoallCall& call,
                            std::uint32_t ranks);

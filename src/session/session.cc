@@ -12,6 +12,7 @@
 #include "job/safe_collectives.h"
 #include "plan/tune.h"
 #include "session/session_known.h"
+#include "session/session_tally.h"
 #include "ways/plan_settings.h"
 
 namespace alm::session {
@@ -123,7 +124,7 @@ void Session::await_everybody() {
   const auto limit_s = std::max(job_.options.init_timeout_s, 1u);
   const auto done = mpi_.barrier(mpi_.world(), limit_s * base::kSecond);
   if (done) return;
-  let_lower_ranks_abort_first();
+  let_lower_ranks_abort_first(job_);
   job_.log.error(fmt::format(
       "{} s after MPI_Init, {}: at least one rank of this job runs without allemande, because the "
       "launcher did not forward LD_PRELOAD to it. Start the job with `allemande run -- mpirun "
@@ -334,9 +335,9 @@ void Session::reap() {
   std::vector<std::unique_ptr<communicator::Communicator>> dead;
   {
     const std::lock_guard lock(mutex_);
-    const auto first_dead =
-        std::stable_partition(communicators_.begin(), communicators_.end(),
-                              [](const auto& one) { return !one->dead() || !one->idle(); });
+    const auto first_dead = std::stable_partition(
+        communicators_.begin(), communicators_.end(),
+        [](const auto& one) { return !one->life()->ended() || !one->idle(); });
     std::move(first_dead, communicators_.end(), std::back_inserter(dead));
     communicators_.erase(first_dead, communicators_.end());
   }
@@ -386,10 +387,10 @@ void Session::finish() {
       });
     }
     if (settled) communicator::check_description(job_, mpi_.world());
-    if (settled && job_.agreement.stats) write_stats();
+    if (settled && job_.agreement.stats) write_stats(job_, mpi_);
     store_decisions();
   } else if (job_.agreement.stats) {
-    write_stats();
+    write_stats(job_, mpi_);
   }
   ends("at MPI_Finalize");
   job_.close_driver();

@@ -119,9 +119,7 @@ class Session {
   double host_rate_mbit_s();  // of the slowest host's link; 0: not known
   void reap();
   // session_tally.cc
-  void write_stats();
   void begin_tally();
-  void let_lower_ranks_abort_first() const;
   std::string refusal() const;
   // Notes why the library carries the call.
   void passes(tally::Taken* taken, std::string_view why);

@@ -1,5 +1,7 @@
 // What a job tells of its exchanges: the summary for people, the statistics, and why the library
 // carries a call.
+#include "session/session_tally.h"
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -19,10 +21,8 @@ constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 
 }  // namespace
 
-// The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
-// others.
-void Session::let_lower_ranks_abort_first() const {
-  std::this_thread::sleep_for(kAbortStagger * std::min(job_.rank, kAbortStaggerRanksMax));
+void let_lower_ranks_abort_first(const job::Job& job) {
+  std::this_thread::sleep_for(kAbortStagger * std::min(job.rank, kAbortStaggerRanksMax));
 }
 
 void Session::begin_tally() {
@@ -39,7 +39,7 @@ void Session::begin_tally() {
 void Session::aborts() {
   if (!job_.summary.begun()) return;
   // Where all ranks abort, the lowest ends the others before they fill the terminal.
-  let_lower_ranks_abort_first();
+  let_lower_ranks_abort_first(job_);
   own_summary_ = true;
   ends("at MPI_Abort");
 }
@@ -84,25 +84,25 @@ void Session::note_passed(tally::Function function, std::uint64_t bytes) {
   job_.tally.note(function, bytes, taken, -1);
 }
 
-void Session::write_stats() {
-  job::StatsRecord mine = job_.stats.record();
-  job::add_tally(mine, job_.tally);
-  std::vector<job::StatsRecord> all(job_.records.size());
-  if (mpi_.allgather(mpi_.world(), std::as_bytes(std::span(&mine, 1)),
-                     std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
-    job_.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
+void write_stats(job::Job& job, job::MpiOps& mpi) {
+  job::StatsRecord mine = job.stats.record();
+  job::add_tally(mine, job.tally);
+  std::vector<job::StatsRecord> all(job.records.size());
+  if (mpi.allgather(mpi.world(), std::as_bytes(std::span(&mine, 1)),
+                    std::as_writable_bytes(std::span(all))) != job::kMpiSuccess) {
+    job.log.warning("ALLEMANDE_STATS: the ranks' counters cannot be gathered");
     return;
   }
-  const std::string path = job::path_for_rank(job_.options.stats, job_.rank);
-  const bool own = path != job_.options.stats;
-  if (path.empty() || (!own && job_.rank != 0)) return;
+  const std::string path = job::path_for_rank(job.options.stats, job.rank);
+  const bool own = path != job.options.stats;
+  if (path.empty() || (!own && job.rank != 0)) return;
   job::StatsRecord sum = mine;
   if (!own) {
     for (std::size_t rank = 1; rank < all.size(); ++rank) add(sum, all[rank]);
   }
   const auto ranks = static_cast<std::uint32_t>(all.size());
   if (const auto written = job::write_file(path, job::to_json(sum, own ? 1 : ranks)); !written) {
-    job_.log.warning(written.error().message);
+    job.log.warning(written.error().message);
   }
 }
 
