@@ -92,8 +92,8 @@ class _Layout:
         self.used = np.zeros(fabric.port_count, dtype=np.int64)
 
     def bound(self) -> int:
-        """The sum over the steps of what the fullest port carries, by first numbers alone."""
-        return int(self.load[0].max(axis=0).sum())
+        """The sum over numbers and steps of what the fullest port carries."""
+        return int(self.load.max(axis=1).sum())
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,8 @@ class _Maker:
         index = [port.index for port in ports]
         first = host * layout.count
         taken = layout.tables[switch][first : first + layout.count]
-        meets = layout.load[offset][index][:, when] @ what
+        # Products of bytes do not fit 64 bits.
+        meets = layout.load[offset][index][:, when].astype(float) @ what
         return min(
             zip(ports, meets, layout.used[index], strict=True),
             key=lambda one: (one[1], taken.count(one[0].number), one[2]),
@@ -228,5 +229,7 @@ def tables_for_pattern(cluster: Cluster, hosts: str | None, pattern: str, lmc: i
         names = expand_hostlist(hosts)
         if unknown := [name for name in names if name not in known]:
             raise BadInput(f"cluster {cluster.name} has no host {unknown[0]!r}; expected its hosts")
+        if twice := [name for name in known if names.count(name) > 1]:
+            raise BadInput(f"--hosts {hosts}: {twice[0]!r} stands there twice; expected each once")
     steps = make_steps(parse_pattern(pattern), len(names), MESSAGE_BYTES)
     return make_tables(cluster, names, steps, lmc)

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+
 #include "base/hostlist.h"
 #include "bindings/bindings.h"
 #include "scenario/traffic.h"
@@ -66,7 +68,19 @@ Cluster with_rates(const Cluster& cluster, const std::vector<NamedLink>& links) 
     throw RaisedError{base::bad_input(fmt::format("{} links; expected the {} of cluster {}",
                                                   links.size(), out.links.size(), cluster.name))};
   }
+  const auto is_rate = [](double rate) { return std::isfinite(rate) && rate > 0; };
+  const std::vector<NamedLink> own = named_links(cluster);
   for (std::size_t i = 0; i < links.size(); ++i) {
+    const auto& [from, to, link] = links[i];
+    if (from != own[i].from || to != own[i].to) {
+      throw RaisedError{base::bad_input(fmt::format("link {} goes from {} to {}; expected {} to {}",
+                                                    i, from, to, own[i].from, own[i].to))};
+    }
+    if (!is_rate(link.rate_up_mbit_s) || !is_rate(link.rate_down_mbit_s)) {
+      throw RaisedError{
+          base::bad_input(fmt::format("link {} to {}: {} and {} Mbit/s; expected rates above 0",
+                                      from, to, link.rate_up_mbit_s, link.rate_down_mbit_s))};
+    }
     out.links[i].rate_up_mbit_s = links[i].link.rate_up_mbit_s;
     out.links[i].rate_down_mbit_s = links[i].link.rate_down_mbit_s;
     out.links[i].bidirectional_cap_mbit_s = links[i].link.bidirectional_cap_mbit_s;

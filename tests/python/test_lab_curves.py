@@ -13,7 +13,7 @@ from allemande.bench.comparison import Comparison
 from allemande.bench.figures import Figure
 from allemande.bench.request import Request
 from allemande.bench.setting import describe_setting
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.reproduce import experiment as experiments
 from allemande.reproduce import lab_runs
 from allemande.reproduce.experiment import Experiment
@@ -125,5 +125,5 @@ def test_what_the_lab_has_not_measured_is_missed_by_name(
     for point in kept["points"]:
         point["void"] = "frames lost"
     path.write_text(json.dumps(kept))
-    with pytest.raises(BadInput, match="'8x2, both' at 20000 is void: frames lost"):
+    with pytest.raises(Failed, match="'8x2, both' at 20000 is void: frames lost"):
         lab_runs.run_in_lab(experiment, None, None, tmp_path)

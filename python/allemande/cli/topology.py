@@ -97,6 +97,8 @@ def command(
     )
     if lid_tables is None and (lmc or like or lid_engine != "minhop"):
         raise BadInput("--lmc, --lid-engine and --like are of --lid-tables; expected --lid-tables")
+    if lid_engine not in (engines := ("minhop", "updn", TRAFFIC)):
+        raise BadInput(f"--lid-engine {lid_engine} is not valid; expected {', '.join(engines)}")
     for_traffic = lid_tables is not None and lid_engine == TRAFFIC
     if for_traffic == (pattern is None) or (hosts is not None and not for_traffic):
         raise BadInput(

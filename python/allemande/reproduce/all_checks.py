@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from allemande.errors import Failed
 from allemande.reproduce.checks import Verdict, check_rows
 from allemande.reproduce.experiment import Experiment, Row
 from allemande.reproduce.kinds import run
@@ -18,8 +19,12 @@ def _rows(experiment: Experiment, watcher: SweepWatcher | None) -> list[Row]:
 
 def _cost(experiment: Experiment) -> float:
     """The seconds that it took when its table was written."""
-    text = (experiment.folder / "README.md").read_text(encoding="utf-8")
-    return seconds_of(read_written(text, experiment.name).took or "10 s")
+    unknown = "10 s"  # it has no table yet
+    try:
+        text = (experiment.folder / "README.md").read_text(encoding="utf-8")
+        return seconds_of(read_written(text, experiment.name).took or unknown)
+    except (Failed, FileNotFoundError):
+        return seconds_of(unknown)
 
 
 def check_all(

@@ -32,7 +32,7 @@ PANEL_INCHES = 5.6
 
 
 def _draw_lab(axes: Axes, experiment: Experiment, metric: str, panel: dict[str, Any]) -> None:
-    points = [point for point in lab_points(experiment) if metric in point]
+    points = [one for one in lab_points(experiment) if metric in one and "void" not in one]
     labels = dict.fromkeys(point["label"] for point in points)
     shown = [label for label in labels if label in panel.get("lab_labels", labels)]
     for index, label in enumerate(shown):

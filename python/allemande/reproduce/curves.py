@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
 from allemande.reproduce.experiment import Experiment, Row, Watcher
 from allemande.reproduce.kept_measurement import read_kept
@@ -161,7 +161,10 @@ def _of_lab(
             "--lab measures"
         )
     if "void" in found:
-        raise BadInput(f"{experiment.folder}: {label!r} at {at!r} is void: {found['void']}")
+        raise Failed(
+            f"{experiment.folder}: {label!r} at {at!r} is void: {found['void']}; take it out "
+            "of the file of the lab's figures, and measure it again with --lab"
+        )
     value = float(found[metric]) / float(entry.get("bound", 1))
     if "against" not in entry:
         return value

@@ -64,6 +64,7 @@ def spread(
     slots: Any = context.Array("d", len(items), lock=False)
     # The dearest first, or the last one would run alone at the end.
     order = sorted(range(len(items)), key=lambda index: -costs[index])
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(
         workers, mp_context=context, initializer=_adopt_progress, initargs=(slots,)
     ) as pool:
@@ -84,6 +85,9 @@ def spread(
                     parts = sum(c * part for c, part in zip(costs, slots, strict=True))
                     watcher(parts / sum(costs))
         except BaseException:
+            # What runs cannot be cancelled, and may take minutes.
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         return [made[index] for index in range(len(items))]
