@@ -10,8 +10,10 @@
 // the square of the ranks: where they change again and again, they travel only when the exchanges
 // since have paid for it. Where no rank has anything for more than a quarter of the others, an
 // agreement with all of them costs more than it can save: they agree ever more rarely, whatever
-// changes, and take the usual rounds. All but the first of these agreements go along a tree of
-// partners (partner_tree.h), so that nothing is sent to others. In between, a rank whose counts
+// changes, and take the usual rounds. Of up to plan::kUnevenRanksMax ranks all but the first of
+// these agreements, and those after partners have changed, go along a tree of partners
+// (partner_tree.h); where partners do not connect all ranks, with an edge more for each part. In
+// between, a rank whose counts
 // have changed sends in the usual rounds. That costs time and nothing else, because each rank
 // chooses its order of sending by itself.
 #pragma once

@@ -1,6 +1,7 @@
 // What a job without a cluster file asks of the idle network: how long a packet is under way, and
 // what a full frame takes on a link.
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,13 +17,14 @@ namespace {
 
 constexpr base::Nanos kPatience = 5 * base::kMillisecond;
 
-// An answer quotes the datagram, but is not longer than 576 bytes (RFC 1812, 4.3.2.3). So a long
-// question has a longer answer. What share of the time by which its round trip is longer is that?
-double share_of_answers(std::uint32_t datagram_bytes) {
-  constexpr double kHeaders = 28;  // of IP, and of UDP or ICMP
-  constexpr double kLongest = 576;
+// An answer quotes the datagram, but is not longer than 576 bytes (RFC 1812, 4.3.2.3), with IPv6
+// 1280 (RFC 4443, 2.4). So a long question has a longer answer. What share of the time by which its
+// round trip is longer is that?
+double share_of_answers(int family, std::uint32_t datagram_bytes) {
+  const double headers = family == AF_INET6 ? 48 : 28;  // of IP, and of UDP or ICMP
+  const double longest = family == AF_INET6 ? 1280 : 576;
   const double small = io::Echoes::Manner().datagram_bytes;
-  const auto answer = [&](double bytes) { return std::min(kLongest, 2 * kHeaders + bytes); };
+  const auto answer = [&](double bytes) { return std::min(longest, 2 * headers + bytes); };
   const double answers = answer(datagram_bytes) - answer(small);
   return answers / (answers + datagram_bytes - small);
 }
@@ -50,7 +52,7 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   const auto short_trips = io::measure_round_trips(asked.front(), asked, 0, {.patience = patience});
   const auto long_trips = io::measure_round_trips(
       asked.front(), asked, 0, {.patience = patience, .datagram_bytes = datagram_bytes});
-  const double answers = share_of_answers(datagram_bytes);
+  const double answers = share_of_answers(asked.front().family(), datagram_bytes);
   std::vector<base::Nanos> trips, longer;  // of those that have answered both
   for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
     const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];

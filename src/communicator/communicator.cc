@@ -291,13 +291,16 @@ std::optional<int> Communicator::start_neighbours(const courier::NeighbourCall& 
   if (!accelerates() || !queue_.begun() || !neighbourhood_) return std::nullopt;
   if (failure_.happened()) return failure_.raise();
   courier_.begin_call(call.name);
-  const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
-  const auto load = NeighbourLoad::known(blocks, call.one_size, *neighbourhood_);
-  if (load && trials_.chose_library(Blocks::kOfNeighbours, *load)) return std::nullopt;
-  return or_withdraw(call.name, [&] {
+  bool passed = false;
+  const int code = or_withdraw(call.name, [&] {
+    const courier::BlockCall blocks = neighbourhood_->blocks_of(call);
+    const auto load = NeighbourLoad::known(blocks, call.one_size, *neighbourhood_);
+    passed = load && trials_.chose_library(Blocks::kOfNeighbours, *load);
+    if (passed) return job::kMpiSuccess;
     return queue(blocks, call.mean_bytes(), courier::Counts::kOfNeighbours,
                  neighbourhood_->most_bytes(call), request);
   });
+  return passed ? std::nullopt : std::optional(code);
 }
 
 int Communicator::queue(const courier::BlockCall& call, std::uint64_t mean_bytes,

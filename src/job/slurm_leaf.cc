@@ -78,6 +78,8 @@ HostSwitches slurm_switches(const base::Environment& environment, std::string_vi
 
 std::uint32_t leaf_number(std::string_view switches) {
   if (switches.empty()) return 0;
+  // Slurm's variable lists all switches of a level, its file tells one: the lowest is the same.
+  switches.remove_prefix(switches.rfind('.') + 1);  // npos + 1 is 0
   return std::max(1u, static_cast<std::uint32_t>(XXH3_64bits(switches.data(), switches.size())));
 }
 

@@ -89,6 +89,8 @@ TEST(LeafNumber, TellsLeavesApart) {
   EXPECT_EQ(leaf_number(""), 0u);
   EXPECT_NE(leaf_number("core.rack3"), 0u);
   EXPECT_NE(leaf_number("core.rack3"), leaf_number("core.rack4"));
+  EXPECT_EQ(leaf_number("core[0-1].rack3"), leaf_number("core0.rack3"))
+      << "the variable lists all switches of a level, the file has one";
 }
 
 }  // namespace

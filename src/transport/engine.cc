@@ -188,7 +188,8 @@ void Engine::release(base::Nanos now) {
   // What losses cost is no reason to find out about the next one later; nor is the time in which
   // blocks were withheld.
   if (!parts_.congestion.lossy() && !parts_.turns.withholds()) parts_.delays.measure_jitter(now);
-  if (!parts_.turns.withholds()) parts_.delays.measure_packets(now);
+  // A late rank that receives alone finds all of it here.
+  if (parts_.symmetric && !parts_.turns.withholds()) parts_.delays.measure_packets(now);
   parts_.congestion.end(now, parts_.delays.answers().round_trip());
   parts_.released = now;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {

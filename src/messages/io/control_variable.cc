@@ -43,8 +43,10 @@ bool environment_has(std::string_view prefix) {
 }
 
 std::optional<ToolInterface> ToolInterface::open(const MpiApi& api) {
-  int provided = 0;
-  if (!has_tools(api) || api.T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+  // Open MPI takes the level that is asked for here as that of the whole process.
+  int level = MPI_THREAD_SINGLE, provided = 0;
+  if (!has_tools(api) || api.Query_thread(&level) != MPI_SUCCESS ||
+      api.T_init_thread(level, &provided) != MPI_SUCCESS) {
     return std::nullopt;
   }
   return ToolInterface(api);

@@ -21,9 +21,10 @@ constexpr const char* kMpichOwnChoice = "auto";
 
 // By which users tell their library what to take.
 constexpr std::string_view kOfUsers[] = {
-    "OMPI_MCA_coll_tuned_",  "MPIR_CVAR_ALLTOALL_",       "MPIR_PARAM_ALLTOALL_",
-    "MPICH_ALLTOALL_",       "MPIR_CVAR_COLL_SELECTION_", "MPIR_PARAM_COLL_SELECTION_",
-    "MPICH_COLL_SELECTION_",
+    "OMPI_MCA_coll_tuned_",      "MPIR_CVAR_ALLTOALL_",           "MPIR_PARAM_ALLTOALL_",
+    "MPICH_ALLTOALL_",           "MPIR_CVAR_COLL_SELECTION_",     "MPIR_PARAM_COLL_SELECTION_",
+    "MPICH_COLL_SELECTION_",     "MPIR_CVAR_COLLECTIVE_FALLBACK", "MPIR_PARAM_COLLECTIVE_FALLBACK",
+    "MPICH_COLLECTIVE_FALLBACK",
 };
 
 bool user_tells() {
@@ -80,7 +81,7 @@ tuning::AlgorithmSet AlgorithmVariables::known() {
 }
 
 bool AlgorithmVariables::look() {
-  if (ops_.threads_asked_for() || user_tells()) return false;
+  if (ops_.threads() || ops_.threads_asked_for() || user_tells()) return false;
   tools_ = messages::ToolInterface::open(api_);
   return tools_ && (look_at_mpich() || look_at_openmpi());
 }
@@ -131,10 +132,14 @@ base::Result<std::unique_ptr<job::ToldLibrary>> AlgorithmVariables::tell(
   int rank = 0;
   api_.Comm_rank(programs, &rank);
   MPI_Comm own = api_.comm_null;
-  const bool told = algorithm_->set(number) && switch_->set(1);
+  // Where the program has set one since, that holds.
+  const bool untouched = switch_->value() == 0 && algorithm_->value() == 0;
+  const bool told = untouched && algorithm_->set(number) && switch_->set(1);
   const int code = api_.Comm_split(programs, 0, rank, &own);
-  switch_->set(0);
-  algorithm_->set(0);
+  if (untouched) {
+    switch_->set(0);
+    algorithm_->set(0);
+  }
   if (code != MPI_SUCCESS) {
     return base::io_error("MPI_Comm_split failed: no communicator for an algorithm of the library");
   }
