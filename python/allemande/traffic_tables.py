@@ -124,6 +124,13 @@ class _Maker:
 
     def lay(self, host: int, offset: int, given: Tables | None = None) -> None:
         """The ports of one number on all switches: the best ones, or those that are `given`."""
+        self._change(host, offset, 1, given)
+
+    def take_out(self, host: int, offset: int) -> None:
+        """As if the number had never been laid."""
+        self._change(host, offset, -1, self.layout.tables)
+
+    def _change(self, host: int, offset: int, sign: int, given: Tables | None) -> None:
         layout = self.layout
         column = host * layout.count + offset
         arriving: dict[int, Flow] = {
@@ -137,9 +144,9 @@ class _Maker:
                 port = next(p for p in ports if p.number == given[switch][column])
             else:
                 port = self._best(switch, ports, host, offset, when, what)
-            layout.tables[switch][column] = port.number
-            layout.used[port.index] += 1
-            layout.load[offset, port.index, when] += what
+            layout.tables[switch][column] = port.number if sign > 0 else 0
+            layout.used[port.index] += sign
+            layout.load[offset, port.index, when] += sign * what
             if flow and port.leads_to >= 0:
                 onward = arriving.setdefault(port.leads_to, {})
                 for step, size in flow.items():
@@ -166,23 +173,6 @@ class _Maker:
             zip(ports, meets, layout.used[index], strict=True),
             key=lambda one: (one[1], taken.count(one[0].number), one[2]),
         )[0]
-
-    def take_out(self, host: int, offset: int) -> None:
-        layout = self.layout
-        column = host * layout.count + offset
-        arriving = {leaf: dict(flow) for leaf, flow in self.traffic.to[host].items()}
-        for switch, ports in self.ways[host]:
-            flow = arriving.get(switch, {})
-            number = layout.tables[switch][column]
-            port = next(p for p in ports if p.number == number)
-            layout.tables[switch][column] = 0
-            layout.used[port.index] -= 1
-            for step, size in flow.items():
-                layout.load[offset, port.index, step] -= size
-            if flow and port.leads_to >= 0:
-                onward = arriving.setdefault(port.leads_to, {})
-                for step, size in flow.items():
-                    onward[step] = onward.get(step, 0) + size
 
     def numbers(self) -> list[tuple[int, int]]:
         """Hosts that get most first, offset by offset."""
@@ -229,7 +219,7 @@ def tables_for_pattern(cluster: Cluster, hosts: str | None, pattern: str, lmc: i
         names = expand_hostlist(hosts)
         if unknown := [name for name in names if name not in known]:
             raise BadInput(f"cluster {cluster.name} has no host {unknown[0]!r}; expected its hosts")
-        if twice := [name for name in known if names.count(name) > 1]:
+        if twice := [name for name in names if names.count(name) > 1]:
             raise BadInput(f"--hosts {hosts}: {twice[0]!r} stands there twice; expected each once")
     steps = make_steps(parse_pattern(pattern), len(names), MESSAGE_BYTES)
     return make_tables(cluster, names, steps, lmc)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -98,34 +97,24 @@ def check(
     """One cluster and library, a row for each size. `times`: to choose by; None: all algorithms are
     timed. What lies in `output` is not measured again."""
     stem = output / f"{cluster}-{library}-{scale:g}-{'-'.join(map(str, sizes))}"
-    measure = partial(_measure, cluster, library, sizes, scale, effort, times, stem)
-    return kept_rows(stem.with_name(f"{stem.name}-rows.json"), RulesRow, measure)
 
-
-def _measure(
-    cluster: str,
-    library: str,
-    sizes: Sequence[int],
-    scale: float,
-    effort: Effort,
-    times: Path | None,
-    stem: Path,
-) -> list[RulesRow]:
-    if times is None:
-        times = stem.with_name(f"{stem.name}-times.json")
-        if not times.is_file():
+    def measure() -> list[RulesRow]:
+        by = times or stem.with_name(f"{stem.name}-times.json")
+        if not by.is_file() and times is None:
             figures = _survey(cluster, library, sizes, scale)
-            write_output(str(times), json.dumps([figure.as_json() for figure in figures], indent=1))
-    choices = emit.choices_of_rows(FORMATS[library], read_rows(times), str(times))
-    path = stem.with_name(f"{stem.name}.{'rules' if library == OPENMPI else 'json'}")
-    emit.tuning(FORMATS[library], choices, path).write(path)
-    emitted = f"{PREFIXES[library]}{path.absolute()}"
-    names = [library, emitted, *_fastest(times, library, sizes)]
-    result = compare(Request(cluster, sizes, parse_candidates(names), effort, scale=scale))
-    table = make_table(library, choices)
-    ranks = next(iter(table.by_ranks))
-    chosen = {size: str(table.find(ranks, size)) for size in sizes}
-    return rows_of(cluster, library, emitted, chosen, result.figures)
+            write_output(str(by), json.dumps([figure.as_json() for figure in figures], indent=1))
+        choices = emit.choices_of_rows(FORMATS[library], read_rows(by), str(by))
+        path = stem.with_name(f"{stem.name}.{'rules' if library == OPENMPI else 'json'}")
+        emit.tuning(FORMATS[library], choices, path).write(path)
+        emitted = f"{PREFIXES[library]}{path.absolute()}"
+        names = [library, emitted, *_fastest(by, library, sizes)]
+        result = compare(Request(cluster, sizes, parse_candidates(names), effort, scale=scale))
+        table = make_table(library, choices)
+        ranks = next(iter(table.by_ranks))
+        chosen = {size: str(table.find(ranks, size)) for size in sizes}
+        return rows_of(cluster, library, emitted, chosen, result.figures)
+
+    return kept_rows(stem.with_name(f"{stem.name}-rows.json"), RulesRow, measure)
 
 
 def table_of(rows: Sequence[RulesRow]) -> Table:
