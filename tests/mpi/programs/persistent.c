@@ -278,11 +278,18 @@ static void cancelled(void) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Call* call = some(1);
   make(call, 0, MPI_COMM_WORLD);
-  start(call, 1);
-  int class = MPI_SUCCESS;
-  MPI_Error_class(MPI_Cancel(&call->request), &class);
-  expect(class == MPI_ERR_REQUEST, "MPI_Cancel");
-  finish(call, 1);
+  // One rank after the other, while the exchange waits for those that have not started it.
+  for (int first = 0; first < ranks; ++first) {
+    if (rank != first) MPI_Barrier(MPI_COMM_WORLD);
+    start(call, 1);
+    if (rank == first) {
+      int class = MPI_SUCCESS;
+      MPI_Error_class(MPI_Cancel(&call->request), &class);
+      expect(class == MPI_ERR_REQUEST, "MPI_Cancel");
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+    finish(call, 1);
+  }
   end(call);
   free(call);
 }
