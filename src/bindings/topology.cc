@@ -81,9 +81,9 @@ Cluster with_rates(const Cluster& cluster, const std::vector<NamedLink>& links) 
           base::bad_input(fmt::format("link {} to {}: {} and {} Mbit/s; expected rates above 0",
                                       from, to, link.rate_up_mbit_s, link.rate_down_mbit_s))};
     }
-    out.links[i].rate_up_mbit_s = links[i].link.rate_up_mbit_s;
-    out.links[i].rate_down_mbit_s = links[i].link.rate_down_mbit_s;
-    out.links[i].bidirectional_cap_mbit_s = links[i].link.bidirectional_cap_mbit_s;
+    out.links[i].rate_up_mbit_s = link.rate_up_mbit_s;
+    out.links[i].rate_down_mbit_s = link.rate_down_mbit_s;
+    out.links[i].bidirectional_cap_mbit_s = link.bidirectional_cap_mbit_s;
   }
   return out;
 }

@@ -4,10 +4,9 @@
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <string>
-#include <thread>
 #include <vector>
 
+#include "carrier/loopback_test_members.h"
 #include "carrier/uneven_steps.h"
 #include "plan/plan.h"
 
@@ -22,24 +21,9 @@ using BytesBetween = std::function<std::uint64_t(std::uint32_t from, std::uint32
 class SparseSteps : public testing::Test {
  protected:
   SparseSteps() {
-    std::vector<std::uint16_t> sets;
     for (std::uint32_t i = 0; i < kRingMembers; ++i) {
-      io::EndpointOptions options;
-      options.local_address = "127.0.0.1";
-      options.mtu_bytes = 1500;
-      drivers_.push_back(io::Driver::create(io::Endpoint::open(options).value()).value());
-      sets.push_back(drivers_.back()->reserve_set());
-    }
-    for (std::uint32_t i = 0; i < kRingMembers; ++i) {
-      io::PeerSet peers;
-      peers.identity = {{1, 2}, i, sets[i], sets};
-      peers.config.datagram_bytes = 1472;
-      for (const auto& driver : drivers_) {
-        peers.addresses.push_back({driver->endpoint().local()});
-        peers.names.push_back("rank " + std::to_string(peers.names.size()));
-      }
       groups_.push_back(std::make_unique<UdpGroup>(
-          *drivers_[i], std::move(peers),
+          *loopback_.drivers[i], loopback_.peers_of(i),
           plan::make_plan({.ranks = kRingMembers, .self = {i}}).value(), std::vector<plan::Plan>(),
           std::vector<std::vector<std::vector<std::uint16_t>>>(), UdpGroup::Shared{},
           UdpGroup::Hooks{[] {}, {}}));
@@ -50,18 +34,14 @@ class SparseSteps : public testing::Test {
   // How many packets an agreement or the lack of one has cost; all know the same load.
   std::uint64_t prepare(const BytesBetween& bytes) {
     const std::uint64_t before = sent();
-    std::vector<std::thread> threads;
-    for (std::uint32_t self = 0; self < kRingMembers; ++self) {
-      threads.emplace_back([this, self, &bytes] {
-        std::vector<std::uint64_t> send, recv;
-        for (std::uint32_t peer = 0; peer < kRingMembers; ++peer) {
-          send.push_back(bytes(self, peer));
-          recv.push_back(bytes(peer, self));
-        }
-        EXPECT_TRUE(members_[self]->prepare(send, recv).ok());
-      });
-    }
-    for (auto& thread : threads) thread.join();
+    loopback_.on_all([&](std::uint32_t self) {
+      std::vector<std::uint64_t> send, recv;
+      for (std::uint32_t peer = 0; peer < kRingMembers; ++peer) {
+        send.push_back(bytes(self, peer));
+        recv.push_back(bytes(peer, self));
+      }
+      EXPECT_TRUE(members_[self]->prepare(send, recv).ok());
+    });
     for (const auto& member : members_) EXPECT_EQ(member->load(), members_[0]->load());
     return sent() - before;
   }
@@ -71,7 +51,7 @@ class SparseSteps : public testing::Test {
         [](std::uint64_t sum, const auto& group) { return sum + group->counters().data_sent; });
   }
 
-  std::vector<std::unique_ptr<io::Driver>> drivers_;
+  LoopbackMembers loopback_{kRingMembers};
   std::vector<std::unique_ptr<UdpGroup>> groups_;
   std::vector<std::unique_ptr<UnevenSteps>> members_;
 };

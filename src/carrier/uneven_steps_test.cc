@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <thread>
 
+#include "carrier/loopback_test_members.h"
 #include "plan/plan.h"
 #include "plan/tune.h"
 
@@ -63,55 +63,29 @@ class UnevenStepsTest : public testing::Test {
   // `sites`: of each member; empty: all at one.
   explicit UnevenStepsTest(const std::vector<std::uint32_t>& sites = {})
       : cluster_(star()), hosts_{{0}, {1}, {2}, {3}}, tuning_(plan::tune(cluster_, hosts_)) {
-    std::vector<std::uint16_t> sets;
-    for (std::uint32_t i = 0; i < kMembers; ++i) {
-      io::EndpointOptions options;
-      options.local_address = "127.0.0.1";
-      options.mtu_bytes = 1500;
-      drivers_.push_back(io::Driver::create(io::Endpoint::open(options).value()).value());
-      sets.push_back(drivers_.back()->reserve_set());
-    }
     std::vector<PlanSets> of_plans;
     if (!sites.empty()) {
       for (const plan::Plan& plan : plans_between(0, sites)) {
         for (auto& of_phase : of_plans.emplace_back(plan.phases.size())) {
-          for (const auto& driver : drivers_) of_phase.push_back(driver->reserve_set());
+          for (const auto& driver : loopback_.drivers) of_phase.push_back(driver->reserve_set());
         }
       }
     }
-    plain_sets_ = sets;
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       std::vector<plan::Plan> plans;
       if (!sites.empty()) plans = plans_between(i, sites);
-      io::PeerSet peers;
-      peers.identity = {{1, 2}, i, sets[i], sets};
-      peers.config.datagram_bytes = 1472;
-      for (const auto& driver : drivers_) {
-        peers.addresses.push_back({driver->endpoint().local()});
-        peers.names.push_back("rank " + std::to_string(peers.names.size()));
-      }
-      groups_.push_back(std::make_unique<UdpGroup>(*drivers_[i], std::move(peers), plan_of(i),
-                                                   std::move(plans), of_plans, UdpGroup::Shared{},
-                                                   UdpGroup::Hooks{[] {}, {}}));
+      groups_.push_back(std::make_unique<UdpGroup>(*loopback_.drivers[i], loopback_.peers_of(i),
+                                                   plan_of(i), std::move(plans), of_plans,
+                                                   UdpGroup::Shared{}, UdpGroup::Hooks{[] {}, {}}));
       members_.push_back(std::make_unique<UnevenSteps>(
           *groups_[i], UnevenSteps::Network{&cluster_, tuning_.packet_time_us, hosts_, nullptr,
                                             kUnsharedWindow}));
     }
   }
 
-  // `body` of every member, on a thread of its own.
-  template <class Body>
-  void on_all(const Body& body) {
-    std::vector<std::thread> threads;
-    for (std::uint32_t self = 0; self < kMembers; ++self) {
-      threads.emplace_back([&body, self] { body(self); });
-    }
-    for (auto& thread : threads) thread.join();
-  }
-
   // What each member has agreed on for an exchange of these bytes: how many take steps.
   std::uint32_t prepare(const Matrix& bytes, const UnevenSteps::WantsSteps& wants_steps = {}) {
-    on_all([&](std::uint32_t self) {
+    loopback_.on_all([&](std::uint32_t self) {
       std::vector<std::uint64_t> send(kMembers), recv(kMembers);
       for (std::uint32_t peer = 0; peer < kMembers; ++peer) {
         send[peer] = bytes[self * kMembers + peer];
@@ -126,7 +100,7 @@ class UnevenStepsTest : public testing::Test {
   // One exchange of these bytes; whether everything came as it was sent.
   bool exchange(const Matrix& bytes) {
     std::array<bool, kMembers> right{};
-    on_all([&](std::uint32_t self) { right[self] = exchange_of(self, bytes); });
+    loopback_.on_all([&](std::uint32_t self) { right[self] = exchange_of(self, bytes); });
     return std::count(right.begin(), right.end(), true) == kMembers;
   }
   bool exchange_of(std::uint32_t self, const Matrix& bytes) {
@@ -150,15 +124,14 @@ class UnevenStepsTest : public testing::Test {
   }
   // Outside the phases of other plans.
   std::uint64_t sent_plain(std::uint32_t self) const {
-    return drivers_[self]->counters(plain_sets_[self]).data_sent;
+    return loopback_.drivers[self]->counters(loopback_.sets[self]).data_sent;
   }
   std::uint64_t sent() const { return groups_[0]->counters().data_sent; }
 
   topology::Cluster cluster_;
   std::vector<base::HostId> hosts_;
   plan::Tuning tuning_;
-  std::vector<std::unique_ptr<io::Driver>> drivers_;
-  std::vector<std::uint16_t> plain_sets_;  // [member]
+  LoopbackMembers loopback_{kMembers};
   std::vector<std::unique_ptr<UdpGroup>> groups_;
   std::vector<std::unique_ptr<UnevenSteps>> members_;
 };
@@ -287,7 +260,7 @@ TEST_F(UnevenStepsOfSites, NearAndFarBlocksGoApart) {
 TEST_F(UnevenStepsOfSites, MembersGatherByTheSamePlan) {
   for (const std::size_t bytes : {1u, 40u, 700u}) {
     std::array<bool, kMembers> right{};
-    on_all([&](std::uint32_t self) {
+    loopback_.on_all([&](std::uint32_t self) {
       const std::vector<std::byte> mine(bytes, std::byte(self));
       std::vector<std::byte> all(kMembers * bytes), expected;
       for (std::uint32_t from = 0; from < kMembers; ++from) {

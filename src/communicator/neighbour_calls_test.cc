@@ -7,24 +7,13 @@
 #include <vector>
 
 #include "communicator/communicator_test_ranks.h"
+#include "communicator/neighbour_test_ring.h"
 
 namespace alm::communicator {
 namespace {
 
 constexpr job::CommHandle kRingComm = job::FakeJob::kWorld;
 constexpr std::uint64_t kRingBytes = 200;
-
-// Each rank has the one before it and the one after it as neighbours.
-std::vector<job::Neighbours> ring_of_ranks() {
-  std::vector<job::Neighbours> all(kRanks);
-  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
-    const std::uint32_t left = (rank + kRanks - 1) % kRanks;
-    const std::uint32_t right = (rank + 1) % kRanks;
-    all[rank].to = {left, right};
-    all[rank].from = {{left, 1}, {right, 0}};
-  }
-  return all;
-}
 
 // The blocks of one call, which say who sent them to whom.
 struct RingBlocks {
@@ -86,7 +75,7 @@ void on_ring(job::FakeJob& job, const std::function<void(FakeRank&)>& configure,
 
 TEST(NeighbourCalls, NonblockingOnesNeedNoBlockingOneBeforeThem) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring_of_ranks();
+  job.neighbours = ring(kRanks, 0);
   on_ring(
       job, [](FakeRank&) {},
       [](FakeRank& rank, Communicator& comm) {
@@ -107,7 +96,7 @@ TEST(NeighbourCalls, NonblockingOnesNeedNoBlockingOneBeforeThem) {
 
 TEST(NeighbourCalls, NonblockingOnesGoToTheLibraryWhereBlockingOnesHaveFoundItFaster) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring_of_ranks();
+  job.neighbours = ring(kRanks, 0);
   const auto decided = [](FakeRank& rank) {
     rank.job.options.trials = true;
     rank.job.shape = {"1", "Fake MPI 1", "00"};
@@ -136,7 +125,7 @@ TEST(NeighbourCalls, NonblockingOnesGoToTheLibraryWhereBlockingOnesHaveFoundItFa
 
 TEST(NeighbourCalls, WhereOneRankIsNotToldItsNeighboursNonblockingOnesPassThrough) {
   job::FakeJob job(kRanks);
-  job.neighbours = ring_of_ranks();
+  job.neighbours = ring(kRanks, 0);
   job.fail({1, "neighbours", 1});
   on_ring(
       job, [](FakeRank&) {},

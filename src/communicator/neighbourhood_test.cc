@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "communicator/neighbour_test_ring.h"
 #include "job/fake_mpi_test_ops.h"
 
 namespace alm::communicator {
@@ -100,18 +101,6 @@ TEST(Neighbourhood, EveryBlockComesFromTheSlotThatTheLibrarySays) {
     for (const courier::BlockCall& call : calls) slots += call.send.size();
     EXPECT_EQ(edges, slots);
   }
-}
-
-// A ring of `ranks`, each with two neighbours; the last `alone` have none.
-std::vector<Neighbours> ring(std::uint32_t ranks, std::uint32_t alone) {
-  std::vector<Neighbours> all(ranks + alone);
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const std::uint32_t left = (rank + ranks - 1) % ranks;
-    const std::uint32_t right = (rank + 1) % ranks;
-    all[rank].to = {left, right};
-    all[rank].from = {{left, 1}, {right, 0}};
-  }
-  return all;
 }
 
 TEST(Neighbourhood, BlocksOfOneSizeAreKnownToAllWhereEdgesReachEveryRank) {

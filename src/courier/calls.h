@@ -27,6 +27,12 @@ struct AlltoallCall {
   std::uint64_t bytes() const { return in_place ? recv.bytes() : send.bytes(); }
 };
 
+inline std::uint64_t mean_bytes_of(std::span<const job::TypedBuffer> blocks) {
+  std::uint64_t bytes = 0;
+  for (const job::TypedBuffer& block : blocks) bytes += block.bytes();
+  return blocks.empty() ? 0 : bytes / blocks.size();
+}
+
 // Blocks of any size: MPI_Alltoallv, MPI_Alltoallw and their nonblocking forms. Buffers lie [rank],
 // with the displacement added to their base, or belong to the ranks that `send_to` and `recv_from`
 // name: in the order in which those of one rank travel.
@@ -41,11 +47,7 @@ struct BlockCall {
   std::function<int()> native;    // the same call, by the MPI library; its error code
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
 
-  std::uint64_t mean_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const job::TypedBuffer& block : send) bytes += block.bytes();
-    return send.empty() ? 0 : bytes / send.size();
-  }
+  std::uint64_t mean_bytes() const { return mean_bytes_of(send); }
 };
 
 // Blocks to and from the neighbours of a topology: MPI_Neighbor_alltoall, its v and w forms and
@@ -61,11 +63,7 @@ struct NeighbourCall {
   tally::Taken* taken = nullptr;  // to be filled in; null: not asked for
 
   // Of what comes.
-  std::uint64_t mean_bytes() const {
-    std::uint64_t bytes = 0;
-    for (const job::TypedBuffer& block : recv) bytes += block.bytes();
-    return recv.empty() ? 0 : bytes / recv.size();
-  }
+  std::uint64_t mean_bytes() const { return mean_bytes_of(recv); }
 };
 
 }  // namespace alm::courier

@@ -1,6 +1,4 @@
 // The part of session.h for nonblocking calls and persistent ones.
-#include <type_traits>
-
 #include "session/session.h"
 
 namespace alm::session {
@@ -30,25 +28,25 @@ std::optional<int> Session::start_neighbours(const courier::NeighbourCall& call,
 template <class Call, class Start>
 std::optional<int> Session::begin(const Call& call, job::RequestHandle& request, Start start) {
   reap();
-  std::optional<int> code;
-  bool persistent = false;
-  if constexpr (!std::is_same_v<Call, courier::NeighbourCall>) {
-    persistent = call.persistent;
-    if (persistent) {
+  const auto counted = [this](std::optional<int> code) {
+    if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+    return code;
+  };
+  if constexpr (requires { call.persistent; }) {
+    if (call.persistent) {
       const job::Doing::InCall in(job_.doing, call.name);
       communicator::Communicator* parent = nullptr;
       if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
-      if (parent != nullptr && (parent->accelerates() || parent->waits())) {
-        code = parent->failure().happened() ? std::optional(parent->failure().raise())
-                                            : persistent_.make(call, *parent, request);
+      if (parent == nullptr || !(parent->accelerates() || parent->waits())) {
+        return counted(std::nullopt);
       }
+      if (parent->failure().happened()) return parent->failure().raise();
+      return counted(persistent_.make(call, *parent, request));
     }
   }
-  if (void* open = persistent ? nullptr : mpi_.state(call.comm)) {
-    code = start(*static_cast<communicator::Communicator*>(open));
-  }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
+  void* const open = mpi_.state(call.comm);
+  if (open == nullptr) return counted(std::nullopt);
+  return counted(start(*static_cast<communicator::Communicator*>(open)));
 }
 
 }  // namespace alm::session

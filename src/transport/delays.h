@@ -44,10 +44,8 @@ class Delays {
   void begin(base::Nanos now, const NominalTimes& nominal) {
     nominal_ = nominal;
     guess_ = nominal.total;
-    if (part_ < 1) {
-      nominal_.cycle = part_of(nominal.cycle);
-      nominal_.total = part_of(nominal.total);
-    }
+    nominal_.cycle = part_of(nominal.cycle);
+    nominal_.total = part_of(nominal.total);
     cycle_ = nominal_.cycle;
     started_ = last_wrap_ = now;
   }

@@ -185,11 +185,13 @@ bool Engine::take_arrival(PeerId* peer) {
 
 void Engine::release(base::Nanos now) {
   assert(complete());
-  // What losses cost is no reason to find out about the next one later; nor is the time in which
-  // blocks were withheld.
-  if (!parts_.congestion.lossy() && !parts_.turns.withholds()) parts_.delays.measure_jitter(now);
-  // A late rank that receives alone finds all of it here.
-  if (parts_.symmetric && !parts_.turns.withholds()) parts_.delays.measure_packets(now);
+  // The time in which blocks were withheld tells nothing.
+  if (!parts_.turns.withholds()) {
+    // What losses cost is no reason to find out about the next one later.
+    if (!parts_.congestion.lossy()) parts_.delays.measure_jitter(now);
+    // A late rank that receives alone finds all of it here.
+    if (parts_.symmetric) parts_.delays.measure_packets(now);
+  }
   parts_.congestion.end(now, parts_.delays.answers().round_trip());
   parts_.released = now;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {

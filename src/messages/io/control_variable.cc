@@ -1,7 +1,5 @@
 #include "messages/io/control_variable.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -34,13 +32,6 @@ std::optional<int> number_of(const std::string& description, const std::string& 
 }
 
 }  // namespace
-
-bool environment_has(std::string_view prefix) {
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).starts_with(prefix)) return true;
-  }
-  return false;
-}
 
 std::optional<ToolInterface> ToolInterface::open(const MpiApi& api) {
   // Open MPI takes the level that is asked for here as that of the whole process.

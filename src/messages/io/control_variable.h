@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "messages/io/mpi_api.h"
 
@@ -47,8 +46,5 @@ class ControlVariable {
   int index_;
   MPI_T_cvar_handle handle_ = MPI_T_CVAR_HANDLE_NULL;
 };
-
-// Whether the environment has a variable whose name begins so.
-bool environment_has(std::string_view prefix);
 
 }  // namespace alm::messages

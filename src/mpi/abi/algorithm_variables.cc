@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/options.h"
 #include "mpi/abi/handle.h"
 
 namespace alm::mpi {
@@ -28,7 +30,11 @@ constexpr std::string_view kOfUsers[] = {
 };
 
 bool user_tells() {
-  return std::any_of(std::begin(kOfUsers), std::end(kOfUsers), messages::environment_has);
+  const base::Environment all = base::process_environment();
+  return std::any_of(std::begin(kOfUsers), std::end(kOfUsers), [&](std::string_view prefix) {
+    const auto next = all.lower_bound(std::string(prefix));
+    return next != all.end() && next->first.starts_with(prefix);
+  });
 }
 
 // A communicator that Open MPI has made while it was told the algorithm.
@@ -110,6 +116,7 @@ bool AlgorithmVariables::look_at_mpich() {
   if (!own_choice || algorithm_->value() != own_choice || !algorithm_->set(*own_choice)) {
     return false;
   }
+  own_choice_ = *own_choice;
   const std::pair<LibraryAlgorithm, const char*> names[] = {
       {LibraryAlgorithm::kBruck, "brucks"},
       {LibraryAlgorithm::kPairwise, "pairwise"},
@@ -124,9 +131,8 @@ base::Result<std::unique_ptr<job::ToldLibrary>> AlgorithmVariables::tell(
     job::CommHandle comm, tuning::LibraryAlgorithm algorithm) {
   const int number = numbers_.at(algorithm);
   if (!switch_) {
-    const int own_choice = *algorithm_->value_of(kMpichOwnChoice);
     return std::unique_ptr<job::ToldLibrary>(
-        std::make_unique<SetVariable>(*algorithm_, own_choice, number, comm));
+        std::make_unique<SetVariable>(*algorithm_, own_choice_, number, comm));
   }
   const auto programs = from_opaque<MPI_Comm>(comm);
   int rank = 0;

@@ -45,6 +45,7 @@ class AlgorithmVariables final : public job::LibraryAlgorithms {
   std::optional<messages::ToolInterface> tools_;
   std::optional<messages::ControlVariable> switch_;  // Open MPI: whether it looks at the algorithm
   std::optional<messages::ControlVariable> algorithm_;
+  int own_choice_ = 0;                               // MPICH: the value of algorithm_ for that
   std::map<tuning::LibraryAlgorithm, int> numbers_;  // values of algorithm_
 };
 
