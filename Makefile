@@ -126,6 +126,11 @@ bench-trials: build ## what the first calls of a job cost that knows a profile (
 bench-by-itself: build ## jobs without a cluster file beside jobs with one (25 minutes; fails where a row is missed)
 	$(python) -m allemande.study.by_itself $(ITSELF)
 
+# ALONE="--networks 50 --first 1000" looks at others.
+.PHONY: bench-without-file
+bench-without-file: build ## exchanges without a file beside those with one on 200 random networks (3 minutes)
+	$(python) -m allemande.study.without_file $(ALONE)
+
 # WRONG="--clusters tam-8x2 --sizes 1K --jobs 4" measures a part.
 .PHONY: bench-wrong
 bench-wrong: build ## what wrong cluster files cost beside none (20 minutes; fails above 5 %)

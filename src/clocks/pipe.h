@@ -11,7 +11,7 @@
 //
 // The first packets of an exchange, and those after the window has grown, leave at once and say
 // nothing of the links; they are left out. Exchanges that end before that are measured as a whole,
-// which makes the time longer than the links do, never shorter.
+// but for the way of the last packet, which makes the time longer than the links do, never shorter.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +22,13 @@
 #include "base/time.h"
 
 namespace alm::clocks {
+
+// Round trips that exchanges have seen, of the nearest peer and of the farthest, each the shortest
+// of that peer; 0: none yet.
+struct SeenTrips {
+  base::Nanos nearest = 0;
+  base::Nanos farthest = 0;
+};
 
 class Pipe {
  public:
@@ -35,9 +42,9 @@ class Pipe {
     cycle_ = cycle_packets;
     window_ = 0;
   }
-  // A packet was sent for the first time, by a window of so many. `round_trip`: the shortest that
-  // exchanges have seen; 0: none yet. From time to time: the window that keeps links busy.
-  std::optional<std::uint32_t> sent(base::Nanos now, std::uint32_t window, base::Nanos round_trip) {
+  // A packet was sent for the first time, by a window of so many. From time to time: the window that
+  // keeps links busy.
+  std::optional<std::uint32_t> sent(base::Nanos now, std::uint32_t window, const SeenTrips& seen) {
     ++all_sent_;
     if (window != window_) {
       window_ = window;
@@ -49,31 +56,36 @@ class Pipe {
       return std::nullopt;
     }
     if (++sent_ < std::max(cycle_, 2 * std::uint64_t{window})) return std::nullopt;
-    const auto needs = window_for(now - at_, sent_, round_trip);
+    const auto needs = window_for(now - at_, sent_, seen);
     restart(now);
     const auto before = std::exchange(before_, needs);
     return before && needs ? std::optional(std::min(*before, *needs)) : std::nullopt;
   }
   // The exchange is over.
-  std::optional<std::uint32_t> end(base::Nanos now, base::Nanos round_trip) {
+  std::optional<std::uint32_t> end(base::Nanos now, const SeenTrips& seen) {
     if (all_sent_ <= window_) return std::nullopt;  // it has not waited for the window
-    return window_for(now - began_, all_sent_, round_trip);
+    // For one way nothing left any more: the last packet was under way.
+    const auto needs = window_for(now - began_ - trip(seen) / 2, all_sent_, seen);
+    if (!needs) return std::nullopt;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(*needs, all_sent_));
   }
 
  private:
   static constexpr base::Nanos kMost = 1u << 20;
 
+  // Of the idle network, as far as is known. What exchanges see holds their own queues: a window's
+  // worth on both ways. But those who were asked may be farther away than any of these peers.
+  base::Nanos trip(const SeenTrips& seen) const {
+    if (idle_round_trip_ == 0) return seen.nearest / 2;
+    return seen.farthest > 0 ? std::min(idle_round_trip_, seen.farthest) : idle_round_trip_;
+  }
+
   std::optional<std::uint32_t> window_for(base::Nanos took, std::uint64_t packets,
-                                          base::Nanos round_trip) const {
-    // What exchanges see holds their own queues: a window's worth on both ways. But those who were
-    // asked may be farther away than these peers.
-    base::Nanos trip = round_trip / 2;
-    if (idle_round_trip_ > 0) {
-      trip = round_trip > 0 ? std::min(idle_round_trip_, round_trip) : idle_round_trip_;
-    }
-    if (trip == 0) return std::nullopt;
+                                          const SeenTrips& seen) const {
+    const base::Nanos there_and_back = trip(seen);
+    if (there_and_back == 0) return std::nullopt;
     const auto each = std::max<base::Nanos>(1, took / static_cast<base::Nanos>(packets));
-    return static_cast<std::uint32_t>(std::min((trip + each - 1) / each, kMost));
+    return static_cast<std::uint32_t>(std::min((there_and_back + each - 1) / each, kMost));
   }
   void restart(base::Nanos now) {
     at_ = now;

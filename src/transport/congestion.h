@@ -42,24 +42,24 @@ class Congestion {
     pipe_.begin(now, cycle);
   }
   // It has sent everything.
-  void end(base::Nanos now, base::Nanos round_trip) {
+  void end(base::Nanos now, const clocks::SeenTrips& seen) {
     was_lossy_ = lossy_;
     measure(now, false);
     if (!seeks_) return;
-    if (const auto needs = pipe_.end(now, round_trip)) yield_.needs(*needs);
+    if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
   }
   void forget() {
     yield_.forget();
     other_.forget();
   }
 
-  // A packet was sent for the first time. `round_trip`: the shortest that was seen; 0: none yet.
-  void sent(base::Nanos now, PeerId peer, std::uint32_t packet, base::Nanos round_trip) {
+  // A packet was sent for the first time.
+  void sent(base::Nanos now, PeerId peer, std::uint32_t packet, const clocks::SeenTrips& seen) {
     sends_.add(now, peer, packet);
     yield_.sent();
     crowd_.sent();
     if (!seeks_) return;
-    if (const auto needs = pipe_.sent(now, window(), round_trip)) yield_.needs(*needs);
+    if (const auto needs = pipe_.sent(now, window(), seen)) yield_.needs(*needs);
   }
   // The exchange resends a packet, or has seen a hole.
   void saw_loss() { lossy_ = true; }

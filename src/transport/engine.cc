@@ -192,9 +192,11 @@ void Engine::release(base::Nanos now) {
     // A late rank that receives alone finds all of it here.
     if (parts_.symmetric) parts_.delays.measure_packets(now);
   }
-  parts_.congestion.end(now, parts_.delays.answers().round_trip());
+  parts_.congestion.end(now, parts_.seen_trips());
   parts_.released = now;
+  parts_.farthest = 0;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {
+    parts_.farthest = std::max(parts_.farthest, parts_.asides[id].carried_in);
     parts_.asides[id].tail = std::exchange(parts_.peers[id].send, {});
     parts_.peers[id].probe_of_tail = true;
   }

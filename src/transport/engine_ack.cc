@@ -27,6 +27,7 @@ void measure_answer(Parts& e, base::Nanos now, PeerId id, std::uint32_t cumulati
     if (sent) took = now - *sent;
   }
   if (!took) return;
+  if (aside.carried_in == 0 || *took < aside.carried_in) aside.carried_in = *took;
   if (echoes || gap) {
     base::Nanos& known = aside.answered_in;
     known = known == 0 ? *took : known + (*took - known) / kPart;

@@ -62,6 +62,7 @@ struct Parts {
   bool disputed(PeerId id) const {
     return disputes.open() && disputes.disputed(id, numbers.current());
   }
+  clocks::SeenTrips seen_trips() const { return {delays.answers().round_trip(), farthest}; }
   void timer_at(base::Nanos when) { next_timer = std::min(next_timer, when); }
   base::Nanos look_delay() const {
     return delays.look(peers.size(), frame_time, congestion.yielding());
@@ -91,6 +92,7 @@ struct Parts {
   std::uint64_t cycle_packets = 1;  // packets between two turns of a partner
   base::Nanos frame_time = 0;
   std::uint32_t answer_turn = 0;
+  base::Nanos farthest = 0;  // peer, by its shortest round trip, when the last exchange ended
   base::Nanos next_timer = base::kNever;
   base::Nanos next_step_at = base::kNever;
   Sizes sizes;

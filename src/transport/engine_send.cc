@@ -34,7 +34,7 @@ void fill_next(Parts& e, base::Nanos now, Emission* out, PeerId id) {
 }
 
 void count_sent(Parts& e, base::Nanos now, const Emission& sent) {
-  e.congestion.sent(now, sent.peer, sent.header.packet, e.delays.answers().round_trip());
+  e.congestion.sent(now, sent.peer, sent.header.packet, e.seen_trips());
   --e.send_left;
   ++e.unacked;
   ++e.counters.data_sent;

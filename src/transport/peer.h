@@ -38,6 +38,7 @@ struct Aside {
   std::uint32_t asked = 0;         // number of the probe whose answer is timed; 0: none
   base::Nanos asked_at = 0;        // when that probe was sent
   base::Nanos answered_in = 0;     // the time to an answer that was not held back; 0: none
+  base::Nanos carried_in = 0;      // the shortest time to an acknowledgement; 0: none
 };
 
 }  // namespace alm::transport

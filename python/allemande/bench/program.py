@@ -40,18 +40,18 @@ def _is_current(program: Path, inputs: list[Path]) -> bool:
     return all(path.stat().st_mtime <= built for path in inputs)
 
 
-def build_program(library: str) -> Path:
+def build_program(library: str, source: str = SOURCE) -> Path:
     """Path of the program for `library`, compiled when it is missing or older than its source."""
     root = find_root()
     mpicc = _compiler(root, library)
-    program = root / "build" / "bench" / library / "alltoall_bench"
-    inputs = [root / SOURCE, *(root / header for header in HEADERS)]
+    program = root / "build" / "bench" / library / Path(source).stem
+    inputs = [root / source, *(root / header for header in HEADERS)]
     if _is_current(program, inputs):
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     # Two commands at once each write a file of their own; the rename decides.
     fresh = program.with_name(f"{program.name}.{os.getpid()}")
-    command = [str(mpicc), *FLAGS, "-o", str(fresh), str(inputs[0]), "-ldl"]
+    command = [str(mpicc), *FLAGS, "-o", str(fresh), str(inputs[0]), "-ldl", "-lm"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise Failed(f"{' '.join(command)} failed:\n{result.stderr.strip()}")

@@ -31,8 +31,10 @@ class _Links:
     queue_down: int
 
     @staticmethod
-    def drawn(rate_mbit_s: float, draw: random.Random) -> _Links:
-        latency_us = 0.0 if draw.random() < NO_LATENCY_PART else between(draw, LATENCY_US)
+    def drawn(
+        rate_mbit_s: float, latencies_us: tuple[float, float], draw: random.Random
+    ) -> _Links:
+        latency_us = 0.0 if draw.random() < NO_LATENCY_PART else between(draw, latencies_us)
         up, down = (round(between(draw, QUEUE_PACKETS)) for _ in range(2))
         return _Links(rate_mbit_s, latency_us, up, down)
 
@@ -74,7 +76,7 @@ def _level(names: Sequence[str], uppers: Sequence[str], sizes: Sequence[int], li
     return text
 
 
-def random_tree(seed: int) -> Cluster:
+def random_tree(seed: int, latencies_us: tuple[float, float] = LATENCY_US) -> Cluster:
     """8 to 24 hosts of one rate below one switch, below 2 to 6 leaf switches under a core, or with
     2 or 3 switches between; the same for a seed. Switches and links of one level are alike."""
     draw = random.Random(seed)
@@ -94,7 +96,10 @@ def random_tree(seed: int) -> Cluster:
         uppers = [f"{name}{number}" for number in range(upper_count)]
         text += _switches(f"{name}[0-{upper_count - 1}]", waits, draw)
         text += _level(
-            lower, uppers, _parts(draw, len(lower), upper_count), _Links.drawn(rate, draw)
+            lower,
+            uppers,
+            _parts(draw, len(lower), upper_count),
+            _Links.drawn(rate, latencies_us, draw),
         )
         rate *= len(lower) / upper_count * between(draw, UPLINK_PART)
         lower = uppers
