@@ -72,8 +72,22 @@ class BringUp {
   base::Status open_sockets_for_routes(meeting::PeerRecord& mine);
   std::vector<io::Address> ask_routers(std::span<const io::HopQuestion> questions,
                                        meeting::RouteSearch* search = nullptr);
-  std::vector<meeting::RouterRecord> routers_by_host(
-      std::span<const meeting::RouterRecord> by_rank) const;
+  // What has been asked about routes on a leader: [question].
+  struct Asked {
+    std::vector<std::vector<io::Address>> addresses;  // [host][port]
+    std::vector<io::HopQuestion> questions;
+    std::vector<io::Address> routers, tops;
+  };
+  meeting::TopRecord find_tops(const std::vector<meeting::RouterRecord>& all, Asked& asked);
+  // Of the leaders of this one's number.
+  template <class Record>
+  std::vector<Record> of_hosts(const std::vector<Record>& by_rank) const {
+    std::vector<Record> records;
+    for (const auto& ranks : members_.placement.ranks) {
+      records.push_back(by_rank[ranks[members_.leader()]]);
+    }
+    return records;
+  }
   std::vector<std::vector<io::Address>> addresses_of_peers() const;
   base::Status say_hello(meeting::ReservedSets& sets, std::uint32_t datagram_bytes);
   base::Status say_shorter_hello(meeting::ReservedSets& sets, std::uint32_t tried_bytes,

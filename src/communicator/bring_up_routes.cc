@@ -55,16 +55,6 @@ std::vector<std::vector<io::Address>> BringUp::addresses_of_peers() const {
   return addresses;
 }
 
-// Of the leaders of this one's number.
-std::vector<meeting::RouterRecord> BringUp::routers_by_host(
-    std::span<const meeting::RouterRecord> by_rank) const {
-  std::vector<meeting::RouterRecord> of_hosts;
-  for (const auto& ranks : members_.placement.ranks) {
-    of_hosts.push_back(by_rank[ranks[members_.leader()]]);
-  }
-  return of_hosts;
-}
-
 // [question] the router; length 0: none has answered.
 std::vector<io::Address> BringUp::ask_routers(std::span<const io::HopQuestion> questions,
                                               meeting::RouteSearch* search) {
@@ -96,30 +86,41 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
   if (!job::paths_asked(job_.options)) {
     if (auto opened = open_sockets_for_routes(mine); !opened) return opened;
   }
-  std::vector<std::vector<io::Address>> addresses;
-  std::vector<io::HopQuestion> questions;
-  std::vector<io::Address> routers;
+  Asked asked;
   if (driver_ != nullptr) {
-    addresses = addresses_of_peers();
-    questions = meeting::route_questions(addresses, members_.host, routers_by_host(all));
+    asked.addresses = addresses_of_peers();
+    asked.questions = meeting::route_questions(asked.addresses, members_.host, of_hosts(all));
     meeting::RouteSearch search(job::paths_asked(job_.options).value_or(0));
-    routers = ask_routers(questions, &search);
-    meeting::add_routers(told, routers);
-    const auto deeper = meeting::deeper_questions(questions, routers);
-    meeting::note_deeper(told, ask_routers(deeper), routers);
+    asked.routers = ask_routers(asked.questions, &search);
+    meeting::add_routers(told, asked.routers);
+    const auto deeper = meeting::deeper_questions(asked.questions, asked.routers);
+    meeting::note_deeper(told, ask_routers(deeper), asked.routers);
   }
   if (auto gathered = collectives_.gather(told, all); !gathered) return gathered;
-  const std::uint32_t count = meeting::routes_in(all);
+  const std::uint32_t middles = meeting::routes_in(all);
+  std::vector<meeting::TopRecord> all_tops;  // empty: routes of two levels, or not known further up
+  std::uint32_t tops = 1;
+  if (middles > 0 && meeting::any_deeper(all)) {
+    all_tops.resize(members_.ranks);
+    const auto found = find_tops(all, asked);
+    if (auto gathered = collectives_.gather(found, all_tops); !gathered) return gathered;
+    tops = meeting::tops_in(all, all_tops);
+    if (tops == 0) all_tops.clear();
+  }
   if (!job::paths_asked(job_.options)) {
     const bool one_way = meeting::has_one_way(all);
-    const bool known = count > 0 && !meeting::any_deeper(all);
+    const bool known = middles > 0 && (!meeting::any_deeper(all) || tops > 0);
     const std::uint32_t sockets = leaders_.front().paths;  // as many on every rank
-    members_.paths = one_way ? 1 : known ? count : std::min(kPathsUnknown, sockets * sockets);
+    members_.paths = one_way ? 1
+                     : known ? middles * tops
+                             : std::min(kPathsUnknown, sockets * sockets);
     if (!known) return {};
   }
-  if (driver_ == nullptr || count == 0) return {};
-  members_.routes = meeting::find_routes(routers_by_host(all), members_.host, members_.paths,
-                                         questions, routers, addresses);
+  if (driver_ == nullptr || middles == 0) return {};
+  const auto top_records = all_tops.empty() ? all_tops : of_hosts(all_tops);
+  members_.routes =
+      meeting::find_routes(of_hosts(all), top_records, members_.host, members_.paths,
+                           {asked.questions, asked.routers, asked.tops}, asked.addresses);
   if (members_.routes.known()) {
     std::vector<std::string> hosts;
     for (std::uint32_t host = 0; host < members_.placement.hosts(); ++host) {
@@ -128,6 +129,35 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
     job_.log.debug("routes by path number: " + members_.routes.text(hosts));
   }
   return {};
+}
+
+// The third hop of what leads to other pods; and the second one of what has not been asked about
+// it.
+meeting::TopRecord BringUp::find_tops(const std::vector<meeting::RouterRecord>& all, Asked& asked) {
+  if (driver_ == nullptr) return {};
+  const auto late = [](std::span<const io::Address> before, const io::Address& router) {
+    return std::find(before.begin(), before.end(), router) != before.end();
+  };
+  const auto which = meeting::questions_to_pods(of_hosts(all), members_.host, asked.questions);
+  const auto further = meeting::further_questions(asked.questions, which, 1);
+  meeting::RouteSearch search(job::paths_asked(job_.options).value_or(0));
+  const auto tops = ask_routers(further, &search);
+  asked.tops.resize(asked.questions.size());
+  std::vector<std::size_t> missing;
+  for (std::size_t k = 0; k < which.size(); ++k) {
+    if (tops[k].length == 0 || late(asked.routers, tops[k])) continue;
+    asked.tops[which[k]] = tops[k];
+    if (asked.routers[which[k]].length == 0) missing.push_back(which[k]);
+  }
+  const auto middles = ask_routers(meeting::further_questions(asked.questions, missing, 0));
+  for (std::size_t k = 0; k < missing.size(); ++k) {
+    if (!late(tops, middles[k])) asked.routers[missing[k]] = middles[k];
+  }
+  meeting::TopRecord record = meeting::top_record(asked.questions, asked.routers, asked.tops);
+  meeting::RouterRecord beyond;
+  meeting::note_deeper(beyond, ask_routers(meeting::deeper_questions(further, tops)), tops);
+  record.deeper = static_cast<std::uint8_t>(record.deeper | beyond.deeper);
+  return record;
 }
 
 // Where one rank cannot open them, all go on with one socket: then at most as many routes are found

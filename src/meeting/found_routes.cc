@@ -19,6 +19,9 @@ static_assert(std::is_trivially_copyable_v<RouterRecord>);
 
 constexpr std::size_t kLeafQuestions = 16;
 constexpr std::size_t kDeeperQuestions = 8;
+// So many answers beyond one for each middle router would have parted if there were two tops: all
+// alike by chance once in 250 hosts.
+constexpr std::size_t kOneWay = 8;
 constexpr RouterAddress kNobody{};
 
 RouterAddress bytes_of(const io::Address& address) {
@@ -45,8 +48,8 @@ std::vector<std::uint32_t> leaves(std::span<const RouterRecord> records) {
   return leaf_of;
 }
 
-// Routers by number. Those that any two leaves share, directly or by others, are one fabric with
-// numbers of its own, in the order of addresses. Leaves share them where routers answer by one
+// Routers by number. Those that any two below them share, directly or by others, are one fabric
+// with numbers of its own, in the order of addresses. Leaves share them where routers answer by one
 // address; where they answer by that of each link, every leaf is a fabric of its own.
 class RouteNumbers {
  public:
@@ -56,17 +59,31 @@ class RouteNumbers {
       if (leaf_of[i] == schedule::kNoLeaf) continue;
       for (std::size_t k = 0; k < records[i].count; ++k) join(leaf_of[i], records[i].next[k]);
     }
-    std::map<std::uint32_t, std::uint32_t> sizes;  // by fabric
-    for (const auto& [router, leaf] : leaf_of_router_) {
-      numbers_[router] = sizes[fabric_of(leaf)]++;
+    number();
+  }
+  // Tops, over the middle routers below them.
+  explicit RouteNumbers(std::span<const TopRecord> records) {
+    std::map<RouterAddress, std::uint32_t> middles;
+    for (const TopRecord& record : records) {
+      for (std::size_t k = 0; k < record.count; ++k) {
+        const auto next = static_cast<std::uint32_t>(middles.size());
+        join(middles.emplace(record.middle[k], next).first->second, record.top[k]);
+      }
     }
-    for (const auto& [fabric, size] : sizes) count_ = std::max(count_, size);
+    number();
   }
 
   std::uint32_t count() const { return count_; }
   std::optional<std::uint32_t> of(const RouterAddress& router) const {
     const auto found = numbers_.find(router);
     return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+  }
+  // The least number of those below that share routers with this one.
+  std::uint32_t fabric_of(std::uint32_t leaf) const {
+    for (auto up = parent_.find(leaf); up != parent_.end(); up = parent_.find(leaf)) {
+      leaf = up->second;
+    }
+    return leaf;
   }
 
  private:
@@ -75,11 +92,12 @@ class RouteNumbers {
     const std::uint32_t a = fabric_of(first), b = fabric_of(leaf);
     if (a != b) parent_[std::max(a, b)] = std::min(a, b);
   }
-  std::uint32_t fabric_of(std::uint32_t leaf) const {
-    for (auto up = parent_.find(leaf); up != parent_.end(); up = parent_.find(leaf)) {
-      leaf = up->second;
+  void number() {
+    std::map<std::uint32_t, std::uint32_t> sizes;  // by fabric
+    for (const auto& [router, leaf] : leaf_of_router_) {
+      numbers_[router] = sizes[fabric_of(leaf)]++;
     }
-    return leaf;
+    for (const auto& [fabric, size] : sizes) count_ = std::max(count_, size);
   }
 
   std::map<RouterAddress, std::uint32_t> leaf_of_router_;  // the first that has met it
@@ -87,6 +105,19 @@ class RouteNumbers {
   std::map<RouterAddress, std::uint32_t> numbers_;
   std::uint32_t count_ = 0;  // of the largest fabric
 };
+
+// [leaf] its pod: leaves that share routers, numbered from 0.
+std::vector<std::uint32_t> pods(std::span<const RouterRecord> records) {
+  const RouteNumbers numbers(records);
+  std::map<std::uint32_t, std::uint32_t> pod_of_fabric;
+  std::vector<std::uint32_t> pod_of;
+  for (const std::uint32_t leaf : leaves(records)) {
+    if (leaf == schedule::kNoLeaf || leaf < pod_of.size()) continue;
+    const auto next = static_cast<std::uint32_t>(pod_of_fabric.size());
+    pod_of.push_back(pod_of_fabric.emplace(numbers.fabric_of(leaf), next).first->second);
+  }
+  return pod_of;
+}
 
 // Path numbers to one host: in turn by each route that is known to lead there, beginning with
 // `first`, and each with a five-tuple of its own as long as there are some.
@@ -102,6 +133,10 @@ void number_paths(const std::vector<io::Tuples>& by_route, std::uint32_t paths, 
     tuples.push_back(by_route[route][used[route]++ % by_route[route].size()]);
     route_of.push_back(static_cast<std::uint8_t>(route));
   }
+}
+
+schedule::EqualRoutes equal(const FoundRoutes& routes) {
+  return {routes.leaf_of, routes.count / routes.tops, routes.tops, routes.pod_of};
 }
 
 }  // namespace
@@ -233,26 +268,107 @@ bool any_deeper(std::span<const RouterRecord> records) {
                      [](const RouterRecord& record) { return record.deeper != 0; });
 }
 
-FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t self,
-                        std::uint32_t paths, std::span<const io::HopQuestion> questions,
-                        std::span<const io::Address> routers, HostAddresses addresses) {
+std::vector<std::size_t> questions_to_pods(std::span<const RouterRecord> records,
+                                           std::uint32_t self,
+                                           std::span<const io::HopQuestion> questions) {
+  const auto leaf_of = leaves(records);
+  const auto pod_of = pods(records);
+  std::vector<std::size_t> which;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (pod_of[leaf_of[questions[i].host]] != pod_of[leaf_of[self]]) which.push_back(i);
+  }
+  return which;
+}
+
+std::vector<io::HopQuestion> further_questions(std::span<const io::HopQuestion> questions,
+                                               std::span<const std::size_t> which,
+                                               std::uint8_t further) {
+  std::vector<io::HopQuestion> all;
+  for (const std::size_t i : which) {
+    all.push_back(questions[i]);
+    all.back().hops = static_cast<std::uint8_t>(all.back().hops + further);
+  }
+  return all;
+}
+
+TopRecord top_record(std::span<const io::HopQuestion> questions,
+                     std::span<const io::Address> routers, std::span<const io::Address> tops) {
+  TopRecord record;
+  std::map<std::pair<RouterAddress, RouterAddress>, bool> ways;
+  // Towards a host from which leaves cannot be told apart from tops, every middle router has one.
+  struct Seen {
+    std::size_t answers = 0;
+    std::map<RouterAddress, RouterAddress> first;  // by middle router
+    bool parts = false;
+  };
+  std::map<std::uint32_t, Seen> by_host;
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    if (routers[i].length == 0 || tops[i].length == 0) continue;
+    const auto middle = bytes_of(routers[i]), top = bytes_of(tops[i]);
+    ways.emplace(std::pair(middle, top), true);
+    Seen& seen = by_host[questions[i].host];
+    ++seen.answers;
+    seen.parts = seen.parts || seen.first.emplace(middle, top).first->second != top;
+  }
+  if (ways.size() > kRoutesMax) record.deeper = 1;
+  for (const auto& [way, seen] : ways) {
+    if (record.count == kRoutesMax) break;
+    record.middle[record.count] = way.first;
+    record.top[record.count++] = way.second;
+  }
+  const bool parts =
+      std::any_of(by_host.begin(), by_host.end(), [](const auto& one) { return one.second.parts; });
+  for (const auto& [host, seen] : by_host) {
+    if (parts && !seen.parts && seen.answers >= kOneWay + seen.first.size()) record.deeper = 1;
+  }
+  return record;
+}
+
+std::uint32_t tops_in(std::span<const RouterRecord> records, std::span<const TopRecord> tops) {
+  if (std::any_of(tops.begin(), tops.end(),
+                  [](const TopRecord& record) { return record.deeper != 0; })) {
+    return 0;
+  }
+  const std::uint32_t each = RouteNumbers(tops).count();
+  return each * routes_in(records) > kRoutesMax ? 0 : each;
+}
+
+FoundRoutes find_routes(std::span<const RouterRecord> records,
+                        std::span<const TopRecord> top_records, std::uint32_t self,
+                        std::uint32_t paths, const RouteAnswers& answers, HostAddresses addresses) {
   FoundRoutes routes;
-  const RouteNumbers numbers(records);
-  routes.count = routes_in(records);
-  if (routes.count == 0) return routes;
-  routes.deeper = any_deeper(records);
+  const RouteNumbers numbers(records), tops(top_records);
+  const std::uint32_t middles = routes_in(records);
+  if (middles == 0) return routes;
   routes.leaf_of = leaves(records);
+  if (top_records.empty()) {
+    routes.deeper = any_deeper(records);
+  } else {
+    routes.tops = tops_in(records, top_records);
+    routes.pod_of = pods(records);
+  }
+  routes.count = middles * routes.tops;
   routes.routers.resize(routes.count);
   std::vector<std::vector<io::Tuples>> by_route(addresses.size(),
                                                 std::vector<io::Tuples>(routes.count));
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const auto number = numbers.of(bytes_of(routers[i]));
-    if (routers[i].length == 0 || !number) continue;
-    const auto& ports = addresses[questions[i].host];
-    const auto port = std::find(ports.begin(), ports.end(), questions[i].to) - ports.begin();
-    routes.routers[*number] = io::to_numeric_string(routers[i]);
-    by_route[questions[i].host][*number].push_back(
-        {questions[i].socket, static_cast<std::uint8_t>(port)});
+  for (std::size_t i = 0; i < answers.questions.size(); ++i) {
+    const io::HopQuestion& question = answers.questions[i];
+    const auto middle = numbers.of(bytes_of(answers.routers[i]));
+    if (answers.routers[i].length == 0 || !middle) continue;
+    std::uint32_t route = *middle * routes.tops;
+    std::string router = io::to_numeric_string(answers.routers[i]);
+    if (!top_records.empty() &&
+        routes.pod_of[routes.leaf_of[question.host]] != routes.pod_of[routes.leaf_of[self]]) {
+      const auto top = tops.of(bytes_of(answers.tops[i]));
+      if (answers.tops[i].length == 0 || !top) continue;
+      route += *top;
+      router += "/" + io::to_numeric_string(answers.tops[i]);
+    }
+    const auto& ports = addresses[question.host];
+    const auto port = std::find(ports.begin(), ports.end(), question.to) - ports.begin();
+    // What passes a top says more than what stays in the pod.
+    if (routes.routers[route].size() < router.size()) routes.routers[route] = router;
+    by_route[question.host][route].push_back({question.socket, static_cast<std::uint8_t>(port)});
   }
   routes.tuples.resize(addresses.size());
   routes.route_of.resize(addresses.size());
@@ -265,7 +381,7 @@ FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t sel
 
 std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::vector<base::PeerId>> sends) {
-  const auto route = schedule::assign_routes(routes.leaf_of, routes.count, sends);
+  const auto route = schedule::assign_routes(equal(routes), sends);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : sends[self]) {
     paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));
@@ -276,7 +392,7 @@ std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_
 std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,
                                          std::span<const std::uint64_t> bytes,
                                          std::span<const base::PeerId> send) {
-  const auto route = schedule::assign_routes_to_blocks(routes.leaf_of, routes.count, bytes);
+  const auto route = schedule::assign_routes_to_blocks(equal(routes), bytes);
   std::vector<std::uint8_t> paths;
   for (const base::PeerId to : send) {
     paths.push_back(routes.path_by(to, route[self * routes.leaf_of.size() + to]));

@@ -5,11 +5,14 @@
 // several routers next: a route is known by that router. All ranks gather the addresses of these
 // routers and number them alike. Many routers answer by the address of the link that the question
 // came by, so that each leaf sees others: then they are numbered leaf by leaf, in the order of
-// their addresses, which is that of the routers in most plans of addresses. Choices further up are
-// left to the routers' hash; whether there are any is asked about a few five-tuples. Without
-// routers that answer no routes are known; path numbers then stand for five-tuples as they come,
-// and path policies find out what each path carries. Pure: communicator/bring_up.cc asks the
-// questions.
+// their addresses, which is that of the routers in most plans of addresses.
+//
+// In three levels leaves that share routers are a pod, and the routers of a pod choose among others
+// (tops) on the way to other pods: a route is then known by both. Whether there is such a choice is
+// asked about a few five-tuples, and tops are asked about where it is. Choices further up, and all
+// of them where leaves share no router, are left to the routers' hash. Without routers that answer
+// no routes are known; path numbers then stand for five-tuples as they come, and path policies find
+// out what each path carries. Pure: communicator/bring_up_routes.cc asks the questions.
 #pragma once
 
 #include <array>
@@ -40,11 +43,21 @@ struct RouterRecord : LeafRecord {
   std::array<RouterAddress, kRoutesMax> next{};
 };
 
+// Routes of three levels, gathered where some rank has found that they part behind the next router:
+// the middle router of each and the top behind it.
+struct TopRecord {
+  std::uint8_t count = 0;
+  std::uint8_t deeper = 0;  // 1: what they are is not known to the end
+  std::array<RouterAddress, kRoutesMax> middle{}, top{};
+};
+
 // What one leader knows. `count` and `leaf_of` are equal on all leaders of its number.
 struct FoundRoutes {
   std::uint32_t count = 0;             // below 2: nothing is known
+  std::uint32_t tops = 1;              // of each middle router: route = middle * tops + top
   bool deeper = false;                 // five-tuples of one route part further up
   std::vector<std::uint32_t> leaf_of;  // [host], schedule::kNoLeaf where no router has answered
+  std::vector<std::uint32_t> pod_of;   // [leaf]; empty where routes have two levels
   std::vector<io::Tuples> tuples;      // [host][path]; empty: not known
   std::vector<std::vector<std::uint8_t>> route_of;  // [host][path]
 
@@ -91,10 +104,31 @@ void note_deeper(RouterRecord& record, std::span<const io::Address> routers,
                  std::span<const io::Address> before);
 bool any_deeper(std::span<const RouterRecord> records);
 
-// `questions` are those of route_questions(), `routers` the answers.
-FoundRoutes find_routes(std::span<const RouterRecord> records, std::uint32_t self,
-                        std::uint32_t paths, std::span<const io::HopQuestion> questions,
-                        std::span<const io::Address> routers, HostAddresses addresses);
+// Of route_questions(): which of them lead to other pods. Those are asked again, a hop further on.
+std::vector<std::size_t> questions_to_pods(std::span<const RouterRecord> records,
+                                           std::uint32_t self,
+                                           std::span<const io::HopQuestion> questions);
+// The questions of these numbers, `further` hops further on.
+std::vector<io::HopQuestion> further_questions(std::span<const io::HopQuestion> questions,
+                                               std::span<const std::size_t> which,
+                                               std::uint8_t further);
+// `questions`: all; `routers`: who answers first behind the leaf; `tops`: who answers next, length
+// 0 where it has not been asked.
+TopRecord top_record(std::span<const io::HopQuestion> questions,
+                     std::span<const io::Address> routers, std::span<const io::Address> tops);
+// How many tops each middle router chooses from; 0: not known to the end, or too many in all.
+std::uint32_t tops_in(std::span<const RouterRecord> records, std::span<const TopRecord> tops);
+
+// What one rank has asked about each five-tuple, and the answers.
+struct RouteAnswers {
+  std::span<const io::HopQuestion> questions;  // those of route_questions()
+  std::span<const io::Address> routers;
+  std::span<const io::Address> tops = {};  // empty: two levels
+};
+// `top_records`: empty where routes have two levels.
+FoundRoutes find_routes(std::span<const RouterRecord> records,
+                        std::span<const TopRecord> top_records, std::uint32_t self,
+                        std::uint32_t paths, const RouteAnswers& answers, HostAddresses addresses);
 
 // [i] the path to sends[self][i]. `sends`: [host] its receivers, in the order of steps.
 std::vector<std::uint8_t> assigned_paths(const FoundRoutes& routes, std::uint32_t self,

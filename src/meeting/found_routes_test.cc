@@ -64,7 +64,8 @@ class Fabric {
   FoundRoutes find(std::uint32_t self, std::uint32_t paths) const {
     const auto all = records();
     const auto questions = route_questions(addresses, self, all);
-    return find_routes(all, self, paths, questions, answers(self, questions), addresses);
+    const auto routers = answers(self, questions);
+    return find_routes(all, {}, self, paths, {questions, routers}, addresses);
   }
 
   std::vector<std::vector<io::Address>> addresses;
@@ -227,7 +228,7 @@ TEST(FoundRoutes, WithoutAnAnswerNothingIsKnown) {
   const Fabric fabric;
   const std::vector<RouterRecord> silent(kHosts);
   EXPECT_THAT(route_questions(fabric.addresses, 0, silent), IsEmpty());
-  EXPECT_FALSE(find_routes(silent, 0, 4, {}, {}, fabric.addresses).known());
+  EXPECT_FALSE(find_routes(silent, {}, 0, 4, {}, fabric.addresses).known());
 }
 
 // One answer was lost: that five-tuple is not used, the others are.
@@ -237,12 +238,223 @@ TEST(FoundRoutes, AnAnswerThatIsMissingCostsOneFiveTuple) {
   const auto questions = route_questions(fabric.addresses, 0, records);
   auto routers = fabric.answers(0, questions);
   routers[3] = io::Address{};
-  const auto routes = find_routes(records, 0, 16, questions, routers, fabric.addresses);
+  const auto routes = find_routes(records, {}, 0, 16, {questions, routers}, fabric.addresses);
   for (const io::Tuple tuple : routes.tuples[2]) {
     EXPECT_FALSE(tuple.socket == questions[3].socket &&
                  fabric.addresses[2][tuple.port] == questions[3].to);
   }
   EXPECT_THAT(routes.tuples[2], SizeIs(16));
+}
+
+// Pods of leaves below middle routers, and tops behind each of these, as fat trees have them.
+// Leaves and middle routers choose by hashes of their own. `tangled`: each top joins all middle
+// routers, so that what comes down has a choice as well.
+struct Shape {
+  std::uint32_t pods, leaves, hosts, middles, tops;
+  bool tangled = false;
+};
+
+class DeepFabric {
+ public:
+  static constexpr std::uint32_t kTuplesEachWay = 6;
+
+  DeepFabric(const Shape& shape, std::uint64_t seed) : shape_(shape), seed_(seed) {
+    for (std::uint32_t host = 0; host < count(); ++host) {
+      auto& ports = addresses.emplace_back();
+      for (std::uint32_t port = 0; port < kTuplesEachWay; ++port) {
+        ports.push_back(address("198.18.0." + std::to_string(host + 1),
+                                static_cast<std::uint16_t>(40000 + 7 * port + host)));
+      }
+    }
+  }
+
+  std::uint32_t count() const { return shape_.pods * shape_.leaves * shape_.hosts; }
+  std::uint32_t leaf(std::uint32_t host) const { return host / shape_.hosts; }
+  std::uint32_t pod(std::uint32_t host) const { return leaf(host) / shape_.leaves; }
+  std::uint32_t middle(std::uint32_t from, const io::HopQuestion& question) const {
+    return hash(from, question, 1) % shape_.middles;
+  }
+  std::uint32_t top(std::uint32_t from, const io::HopQuestion& question) const {
+    return hash(from, question, 2) % shape_.tops;
+  }
+  io::Address answer(std::uint32_t from, const io::HopQuestion& question) const {
+    const auto router = [](std::uint32_t level, std::uint32_t pod, std::uint32_t number) {
+      return address("10." + std::to_string(level) + "." + std::to_string(pod) + "." +
+                     std::to_string(number + 1));
+    };
+    const bool away = pod(from) != pod(question.host);
+    const std::uint32_t up = middle(from, question);
+    switch (question.hops) {
+      case 1:
+        return router(1, 0, leaf(from));
+      case 2:
+        return router(2, pod(from), up);
+      case 3:
+        if (!away) return router(1, 0, leaf(question.host));
+        return router(3, 0, (shape_.tangled ? 0 : up * shape_.tops) + top(from, question));
+      default:
+        if (!away) return {};
+        return router(2, pod(question.host),
+                      shape_.tangled ? hash(from, question, 3) % shape_.middles : up);
+    }
+  }
+  std::vector<io::Address> answers(std::uint32_t from,
+                                   const std::vector<io::HopQuestion>& asked) const {
+    std::vector<io::Address> all;
+    for (const auto& question : asked) all.push_back(answer(from, question));
+    return all;
+  }
+
+  // As communicator/bring_up_routes.cc asks, each host about everything.
+  void ask() {
+    for (std::uint32_t host = 0; host < count(); ++host) {
+      records.push_back(leaf_record(answers(host, leaf_questions(addresses, host))));
+    }
+    const auto leaves = records;
+    for (std::uint32_t host = 0; host < count(); ++host) {
+      questions.push_back(route_questions(addresses, host, leaves));
+      routers.push_back(answers(host, questions[host]));
+      add_routers(records[host], routers[host]);
+      const auto deeper = deeper_questions(questions[host], routers[host]);
+      note_deeper(records[host], answers(host, deeper), routers[host]);
+    }
+    if (!any_deeper(records)) return;
+    for (std::uint32_t host = 0; host < count(); ++host) {
+      const auto which = questions_to_pods(records, host, questions[host]);
+      const auto further = further_questions(questions[host], which, 1);
+      const auto found = answers(host, further);
+      auto& all = tops.emplace_back(questions[host].size());
+      for (std::size_t k = 0; k < which.size(); ++k) all[which[k]] = found[k];
+      top_records.push_back(top_record(questions[host], routers[host], all));
+      RouterRecord beyond;
+      note_deeper(beyond, answers(host, deeper_questions(further, found)), found);
+      top_records.back().deeper |= beyond.deeper;
+    }
+  }
+  FoundRoutes find(std::uint32_t self, std::uint32_t paths) const {
+    RouteAnswers told{questions[self], routers[self]};
+    if (!tops.empty()) told.tops = tops[self];
+    return find_routes(records, top_records, self, paths, told, addresses);
+  }
+
+  std::vector<std::vector<io::Address>> addresses;
+  std::vector<RouterRecord> records;
+  std::vector<TopRecord> top_records;
+  std::vector<std::vector<io::HopQuestion>> questions;
+  std::vector<std::vector<io::Address>> routers, tops;
+
+ private:
+  std::uint32_t hash(std::uint32_t from, const io::HopQuestion& question, std::uint64_t by) const {
+    std::uint64_t word = seed_ * 31 + by;
+    for (const std::uint64_t part :
+         {std::uint64_t{from}, std::uint64_t{question.socket},
+          std::uint64_t{io::port_of(question.to)}, std::uint64_t{question.host}}) {
+      word = (word ^ part) * 0x9e3779b97f4a7c15u;
+      word ^= word >> 29;
+    }
+    return static_cast<std::uint32_t>(word >> 16);
+  }
+
+  Shape shape_;
+  std::uint64_t seed_;
+};
+
+// Every way that some five-tuple takes is found, and a number means the same routers to all.
+TEST(FoundRoutes, AllWaysOfGeneratedFatTreesAreFound) {
+  for (const Shape& shape : {Shape{2, 2, 2, 2, 2}, Shape{4, 2, 1, 2, 2}, Shape{3, 3, 1, 3, 3},
+                             Shape{2, 4, 1, 4, 2}, Shape{5, 1, 2, 2, 4}, Shape{2, 2, 2, 4, 4}}) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      DeepFabric fabric(shape, seed);
+      fabric.ask();
+      ASSERT_EQ(tops_in(fabric.records, fabric.top_records), shape.tops);
+      const std::uint32_t ways = shape.middles * shape.tops;
+      for (std::uint32_t self = 0; self < fabric.count(); ++self) {
+        const FoundRoutes routes = fabric.find(self, ways);
+        ASSERT_EQ(routes.count, ways);
+        EXPECT_FALSE(routes.deeper);
+        std::vector<std::set<std::uint32_t>> taken(fabric.count());
+        for (const auto& question : fabric.questions[self]) {
+          const bool away = fabric.pod(self) != fabric.pod(question.host);
+          taken[question.host].insert(fabric.middle(self, question) * shape.tops +
+                                      (away ? fabric.top(self, question) : 0));
+        }
+        std::set<std::uint32_t> disjoint;  // by the routers next to the leaf
+        for (std::uint32_t to = 0; to < fabric.count(); ++to) {
+          std::set<std::uint32_t> found;
+          for (std::size_t path = 0; path < routes.tuples[to].size(); ++path) {
+            const io::Tuple tuple = routes.tuples[to][path];
+            const io::HopQuestion question{tuple.socket, fabric.addresses[to][tuple.port], 2, to};
+            const bool away = fabric.pod(self) != fabric.pod(to);
+            const std::uint32_t way = fabric.middle(self, question) * shape.tops +
+                                      (away ? fabric.top(self, question) : 0);
+            EXPECT_EQ(way, routes.route_of[to][path]);
+            found.insert(way);
+            disjoint.insert(way / shape.tops);
+          }
+          EXPECT_EQ(found, taken[to]);
+        }
+        EXPECT_THAT(disjoint, SizeIs(shape.middles));
+      }
+    }
+  }
+}
+
+TEST(FoundRoutes, TwoLevelsAreNotAskedAboutTops) {
+  DeepFabric fabric({1, 4, 2, 4, 1}, 3);
+  fabric.ask();
+  EXPECT_THAT(fabric.top_records, IsEmpty());
+  const FoundRoutes routes = fabric.find(0, 4);
+  EXPECT_EQ(routes.count, 4U);
+  EXPECT_EQ(routes.tops, 1U);
+  EXPECT_THAT(routes.pod_of, IsEmpty());
+}
+
+TEST(FoundRoutes, WhatPartsBehindTheTopsIsNotKnown) {
+  DeepFabric fabric({3, 2, 2, 2, 2, true}, 1);
+  fabric.ask();
+  EXPECT_EQ(tops_in(fabric.records, fabric.top_records), 0U);
+}
+
+TEST(FoundRoutes, MoreRoutesThanPathNumbersAreNotKnown) {
+  DeepFabric fabric({2, 2, 3, 6, 6}, 1);
+  fabric.ask();
+  EXPECT_EQ(tops_in(fabric.records, fabric.top_records), 0U);
+}
+
+// Where routers answer by their links, a leaf of the own pod may look as a top.
+TEST(FoundRoutes, AHostToWhichNothingPartsIsOfTheSamePod) {
+  std::vector<io::HopQuestion> questions;
+  std::vector<io::Address> routers, tops;
+  for (std::uint8_t k = 0; k < 12; ++k) {
+    for (const std::uint32_t host : {1u, 2u}) {
+      questions.push_back({k, address("198.18.0.9", 40000), 2, host});
+      routers.push_back(address("10.2.0." + std::to_string(1 + k % 2)));
+      tops.push_back(address(host == 1 ? "10.1.0.9" : "10.3.0." + std::to_string(1 + k % 4)));
+    }
+  }
+  EXPECT_EQ(top_record(questions, routers, tops).deeper, 1);
+  for (std::size_t i = 0; i < questions.size(); ++i) questions[i].host = 2;
+  EXPECT_EQ(top_record(questions, routers, tops).deeper, 0);
+}
+
+// Three levels: each link, also above the middle routers, carries one block.
+TEST(FoundRoutes, APermutationBetweenPodsIsAssignedLinksOfItsOwn) {
+  DeepFabric fabric({4, 2, 2, 2, 2}, 7);
+  fabric.ask();
+  const std::uint32_t hosts = fabric.count();
+  std::vector<std::uint64_t> bytes(std::size_t{hosts} * hosts, 0);
+  for (std::uint32_t i = 0; i < hosts; ++i) bytes[i * hosts + (i + 5) % hosts] = 1000;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> used;  // pod, route
+  std::size_t away = 0;
+  for (std::uint32_t self = 0; self < hosts; ++self) {
+    const auto routes = fabric.find(self, 4);
+    const std::uint32_t to = (self + 5) % hosts;
+    const auto paths = assigned_paths(routes, self, bytes, std::vector<base::PeerId>{to});
+    if (fabric.pod(self) == fabric.pod(to)) continue;
+    ++away;
+    used.emplace(fabric.pod(self), routes.route_of[to][paths[0]]);
+  }
+  EXPECT_EQ(used.size(), away);
 }
 
 TEST(FoundRoutes, APermutationIsAssignedARouteEach) {

@@ -66,6 +66,14 @@ def test_stripes_take_less_than_one_path() -> None:
             {"point": "gain", "value": [bss, 65536], "of": [one, 65536], "share": 0.25},
             {"point": "share", "value": [bss, 65536], "of": [one, 65536], "gain": 0.1},
             {"point": "bound", "value": [assigned, 65536], "of": "bound"},
+            {"point": "computing", "value": [bss, 65536], "of": [one, 65536], "computing_ms": 5},
+            {
+                "point": "times",
+                "value": [one, 65536],
+                "of": [one, 65536],
+                "computing_ms": 5,
+                "share": 0.25,
+            },
         ],
     }
     outcome = run_striping(replace(loaded, data=data), 1, None)
@@ -75,6 +83,9 @@ def test_stripes_take_less_than_one_path() -> None:
     assert ours["gain"] == pytest.approx(0.25 * (1 - ours["ratio"]))
     assert ours["share"] == pytest.approx(0.1 / (1 - ours["ratio"]))
     assert 0.95 < ours["bound"] <= 1
+    # A share of a quarter leaves computing three times as long as the exchange.
+    one_ms = ours["times"] * 5 / 3
+    assert ours["computing"] == pytest.approx(one_ms / (one_ms + 5) * (1 - ours["ratio"]))
     assert b"<svg" in outcome.draw("svg")
 
 

@@ -24,6 +24,8 @@ of = ["one path", 131072]           what it is a part of; "bound": the part of t
 published = 0.5                     "routes": that of the bound of the curve's own routes
 share = 0.25                        the part of a program's time that `of` is: the row is the gain
 gain = 0.11                         of the program; or the share that gives such a gain
+computing_ms = 28.8                 what a host computes between two exchanges, in place of `share`;
+                                    with it: how many times as long it computes by that share
 """
 
 from __future__ import annotations
@@ -138,7 +140,14 @@ class _Figure:
                 for result in self.runs[key]
             ]
             return fmean(bounds) / seconds
-        ratio = seconds / self.seconds(row["of"])
+        of_s = self.seconds(row["of"])
+        ratio = seconds / of_s
+        if "computing_ms" in row:
+            computing_s = float(row["computing_ms"]) * 1e-3
+            if "share" in row:
+                share = float(row["share"])
+                return of_s * (1 - share) / share / computing_s
+            return of_s / (of_s + computing_s) * (1 - ratio)
         if "share" in row:
             return float(row["share"]) * (1 - ratio)
         if "gain" in row:
