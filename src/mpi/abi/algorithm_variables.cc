@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,26 @@ bool user_tells() {
   });
 }
 
+// Tells a variable something for as long as this lives: an error handler of the program may leave
+// the library by a C++ exception.
+class Told {
+ public:
+  Told(const ControlVariable& variable, int value, int after)
+      : variable_(variable), after_(after), told_(variable_.set(value)) {}
+  ~Told() {
+    if (told_) variable_.set(after_);
+  }
+  Told(const Told&) = delete;
+  Told& operator=(const Told&) = delete;
+
+  bool succeeded() const { return told_; }
+
+ private:
+  const ControlVariable& variable_;
+  int after_;
+  bool told_;
+};
+
 // A communicator that Open MPI has made while it was told the algorithm.
 class OwnCommunicator final : public job::ToldLibrary {
  public:
@@ -65,10 +86,9 @@ class SetVariable final : public job::ToldLibrary {
 
   // Where the program has set it since, on all ranks as MPI asks, that holds.
   int run(const std::function<int(job::CommHandle on)>& exchange) override {
-    const bool told = variable_.value() == own_choice_ && variable_.set(value_);
-    const int code = exchange(comm_);
-    if (told) variable_.set(own_choice_);
-    return code;
+    if (variable_.value() != own_choice_) return exchange(comm_);
+    const Told told(variable_, value_, own_choice_);
+    return exchange(comm_);
   }
 
  private:
@@ -140,11 +160,15 @@ base::Result<std::unique_ptr<job::ToldLibrary>> AlgorithmVariables::tell(
   MPI_Comm own = api_.comm_null;
   // Where the program has set one since, that holds.
   const bool untouched = switch_->value() == 0 && algorithm_->value() == 0;
-  const bool told = untouched && algorithm_->set(number) && switch_->set(1);
-  const int code = api_.Comm_split(programs, 0, rank, &own);
-  if (untouched) {
-    switch_->set(0);
-    algorithm_->set(0);
+  bool told = false;
+  int code = MPI_SUCCESS;
+  {
+    std::optional<Told> number_told, switch_told;
+    if (untouched) {
+      told = number_told.emplace(*algorithm_, number, 0).succeeded() &&
+             switch_told.emplace(*switch_, 1, 0).succeeded();
+    }
+    code = api_.Comm_split(programs, 0, rank, &own);
   }
   if (code != MPI_SUCCESS) {
     return base::io_error("MPI_Comm_split failed: no communicator for an algorithm of the library");
