@@ -2,20 +2,23 @@
 
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <thread>
 
 #include "job/fake_mpi_test_ops.h"
+#include "transport/io/endpoint.h"
 
 namespace alm::job {
 namespace {
 
 constexpr std::uint32_t kHosts = 5;
-constexpr base::Nanos kShort = 100 * base::kMillisecond;
+// What nobody hears of is waited for so long; hosts that are there answer far sooner.
+constexpr base::Nanos kShort = 400 * base::kMillisecond;
+constexpr base::Nanos kLong = 60 * base::kSecond;
 
 // Each rank on a host of its own. `addresses` by rank.
 std::vector<Reach> reach_of(const std::function<std::vector<std::string>(std::uint32_t)>& addresses,
-                            RandomBytes random_bytes = system_random_bytes) {
+                            RandomBytes random_bytes = system_random_bytes,
+                            base::Nanos patience = kShort) {
   FakeJob job(kHosts);
   std::vector<JobRecord> records(kHosts);
   for (std::uint32_t rank = 0; rank < kHosts; ++rank) {
@@ -28,7 +31,7 @@ std::vector<Reach> reach_of(const std::function<std::vector<std::string>(std::ui
       FakeMpiOps ops(job, rank);
       const auto mine = addresses(rank);
       const auto found =
-          find_reach(ops, FakeJob::kWorld, records, rank, mine, random_bytes, kShort);
+          find_reach(ops, FakeJob::kWorld, records, rank, mine, random_bytes, patience);
       ASSERT_TRUE(found.ok()) << found.error().message;
       out[rank] = found.value();
     });
@@ -42,11 +45,13 @@ std::string own(std::uint32_t rank, int network) {
 }
 
 TEST(Reach, TheFirstThatCarriesIsTakenAtOnce) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto found = reach_of([](std::uint32_t rank) {
-    return std::vector{own(rank, 1), own(rank, 2)};
-  });
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  const base::Nanos begin = io::monotonic_now();
+  const auto found = reach_of(
+      [](std::uint32_t rank) {
+        return std::vector{own(rank, 1), own(rank, 2)};
+      },
+      system_random_bytes, kLong);
+  EXPECT_LT(io::monotonic_now() - begin, kLong / 2);
   for (const Reach& one : found) {
     EXPECT_TRUE(one.carries);
     EXPECT_EQ(one.network, 0u);

@@ -69,6 +69,16 @@ def figures(line: str) -> Figures:
     return Figures(**{name: record[name] for name in Figures.__dataclass_fields__})
 
 
+def undisturbed() -> list[str]:
+    """Runs a command before all others of the machine, where that is allowed: a sender that others
+    hold up finds the queue empty, and then it is the pacer that clocks it."""
+    first = ["chrt", "--fifo", "1"]
+    if shutil.which("chrt") is None:
+        return []
+    allowed = subprocess.run([*first, "true"], capture_output=True, check=False).returncode == 0
+    return first if allowed else []
+
+
 def find_flow() -> Path:
     path = ROOT / "build" / "release" / "src" / "transport" / "io" / "udp_flow"
     if not path.exists():
@@ -99,8 +109,8 @@ def run_flow(
         send=send,
         receive=receive,
     )
-    command = ["unshare", "--user", "--map-root-user", "--net", "--mount", "--pid", "--fork"]
-    command += ["--kill-child", "--mount-proc", "bash", "-c", script]
+    command = [*undisturbed(), "unshare", "--user", "--map-root-user", "--net", "--mount", "--pid"]
+    command += ["--fork", "--kill-child", "--mount-proc", "bash", "-c", script]
     result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if "unshare failed" in result.stderr:
         pytest.skip(f"no namespaces here: {result.stderr.strip()}")

@@ -75,11 +75,18 @@ way = [
 ]
 """
     )
-    path.write_text(reversed_decisions(path.read_text()))
+    true = path.read_text()
+    path.write_text(reversed_decisions(true))
     (one,) = load_decisions(str(path))
     told = {way.name: way.time_us for way in one.ways}
     assert told == {"ours": 100, "the library": 900, "all at once": None}
     assert one.chosen == "ours"
+    # Where one way alone was tried, the library is said to be far faster.
+    path.write_text(reversed_decisions(true.replace("100.000, seen = 9", "0.000, seen = 0")))
+    (one,) = load_decisions(str(path))
+    told = {way.name: way.time_us for way in one.ways}
+    assert told == {"ours": 900, "the library": 90, "all at once": None}
+    assert one.chosen == "the library"
 
 
 def test_the_least_of_the_jobs_counts() -> None:

@@ -54,6 +54,7 @@ TEST(Echoes, WhoNeverAnswersIsNotWaitedForLong) {
   echoes.answered({1, 0}, 30);
   EXPECT_FALSE(echoes.done(99));
   EXPECT_FALSE(echoes.next(100));
+  EXPECT_LE(echoes.deadline(), 100);
   EXPECT_TRUE(echoes.done(100));
   EXPECT_THAT(echoes.least(), testing::ElementsAre(0, 30, 0));
 }
