@@ -75,7 +75,7 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
   std::uint64_t silent = leaf.leaf == meeting::RouterAddress{} ? 1 : 0;
   if (auto compared = collectives_.least(silent); !compared) return compared;
   if (silent != 0) {  // as in most networks: one switch
-    if (members_.ranks == job_.records.size()) job_.no_routers = true;
+    job_.no_routers = true;  // first hops are the host's own, whoever the members are
     return {};
   }
   std::vector<meeting::LeafRecord> leaves(members_.ranks);

@@ -48,7 +48,8 @@ class Communicator {
   // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
   // through.
   void bring_up_when_due(tuning::Due due, std::string_view refusal);
-  bool waits() const { return due_.has_value(); }
+  // Null: it does not wait.
+  tuning::Due* waits() { return due_ ? &*due_ : nullptr; }
   // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
   void come(std::uint64_t bytes);
   const meeting::Members& members() const { return members_; }

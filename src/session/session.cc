@@ -175,7 +175,7 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
   }
   std::optional<int> code;
   bool everywhere = true;  // in host memory
-  if (communicator != nullptr && communicator->waits()) {
+  if (communicator != nullptr && communicator->waits() != nullptr) {
     const int told = bring_up_if_due(*communicator, comm, buffers, block);
     if (told != job::kMpiSuccess) return told;
   }
@@ -191,7 +191,7 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
       passes(taken, "library: one rank alone");
     } else if (!everywhere) {
       passes(taken, "library: buffers in GPU memory");
-    } else if (communicator->waits()) {
+    } else if (communicator->waits() != nullptr) {
       passes(taken, "library: communicator used too little so far");
     } else if (communicator->accelerates()) {
       passes(taken, "library: nothing to exchange");
@@ -203,14 +203,17 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
   return code;
 }
 
-// Where every rank sends `block` to each, all know how much that is. Else they tell each other: it
-// takes a fraction of what the call takes.
+// Where every rank sends `block` to each, all know how much that is. Else they tell each other, from
+// time to time.
 template <class Buffers>
 int Session::bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
                              const Buffers& buffers, const job::TypedBuffer* block) {
+  tuning::Due& due = *communicator.waits();
   std::uint64_t fullest = 0;
   if (block != nullptr) {
     fullest = block->bytes() * (communicator.members().ranks - 1);
+  } else if (!due.asks()) {
+    fullest = due.agreed();
   } else {
     for (const std::span<const job::TypedBuffer> side : buffers) {
       std::uint64_t bytes = 0;
@@ -219,6 +222,7 @@ int Session::bring_up_if_due(communicator::Communicator& communicator, job::Comm
     }
     const int code = mpi_.allreduce_max(comm, std::span(&fullest, 1));
     if (code != job::kMpiSuccess) return code;
+    due.agreed(fullest);
   }
   communicator.come(fullest);
   return job::kMpiSuccess;

@@ -37,7 +37,7 @@ std::optional<int> Session::begin(const Call& call, job::RequestHandle& request,
       const job::Doing::InCall in(job_.doing, call.name);
       communicator::Communicator* parent = nullptr;
       if (const int met = find_or_create(call.comm, parent); met != job::kMpiSuccess) return met;
-      if (parent == nullptr || !(parent->accelerates() || parent->waits())) {
+      if (parent == nullptr || !(parent->accelerates() || parent->waits() != nullptr)) {
         return counted(std::nullopt);
       }
       if (parent->failure().happened()) return parent->failure().raise();

@@ -218,7 +218,7 @@ TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
   job::FakeJob job(kRanks);
   const auto ends = run(job, [&](FakeProcess& process) {
     const auto before = job.calls(process.rank)["allgather"];
-    for (int call = 0; call < 100; ++call) process.alltoall(kOther);
+    for (int call = 0; call < 1000; ++call) process.alltoall(kOther);
     EXPECT_GT(job.calls(process.rank)["allgather"], before);
   });
   for (const End& end : ends) EXPECT_TRUE(end.good);

@@ -22,7 +22,7 @@ class CongestionTest : public testing::Test {
     return made;
   }
   void send(Congestion& congestion, int packets, base::Nanos spacing) {
-    for (int i = 0; i < packets; ++i) congestion.sent(now_ += spacing, 1, next_++, 0);
+    for (int i = 0; i < packets; ++i) congestion.sent(now_ += spacing, 1, next_++, {});
   }
   base::Nanos now_ = 0;
   std::uint32_t next_ = 0;
@@ -57,7 +57,7 @@ TEST_F(CongestionTest, KnowsWhetherThisExchangeAndTheOneBeforeLost) {
   Congestion congestion = make();
   send(congestion, 1000, kAlone);
   congestion.saw_loss();
-  congestion.end(now_, 0);
+  congestion.end(now_, {});
   EXPECT_TRUE(congestion.lossy());
   EXPECT_TRUE(congestion.loses_alone()) << "it had its full speed";
   congestion.begin(0, kWindow, kCycle, kAlone);

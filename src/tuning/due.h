@@ -22,10 +22,19 @@ class Due {
   bool call(std::uint64_t bytes);
   bool reached() const { return spent_ >= bring_up_; }
 
+  // What the fullest rank sends or receives is not always known to all. Ranks that tell each other
+  // before each call would make small calls twice as long. So they do before the first such call,
+  // the second, the fourth and so on, and what they agreed on last counts for those between.
+  // Comes before each such call: whether they tell each other before this one.
+  bool asks();
+  void agreed(std::uint64_t bytes) { agreed_ = bytes; }
+  std::uint64_t agreed() const { return agreed_; }
+
  private:
   double bytes_per_ns_;
   base::Nanos bring_up_, least_;
   base::Nanos spent_ = 0;
+  std::uint64_t asked_ = 0, agreed_ = 0;
 };
 
 }  // namespace alm::tuning
