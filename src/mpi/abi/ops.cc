@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -21,6 +23,11 @@ constexpr std::chrono::microseconds kPoll{200};
 constexpr base::Nanos kSpin = 10 * base::kMillisecond;
 // A rank may hear over UDP that others have given up before it hears that they were told to.
 constexpr base::Nanos kRevocationPatience = base::kSecond;
+
+// Open MPI's MPI_Iallgather sends from every rank to every other: 31 connections that are opened at
+// once lose packets of their handshakes, and wait a second. Up to so many bytes MPI_Iallreduce does
+// the same with a few partners.
+constexpr std::size_t kWithPartners = 1u << 20;
 
 MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -139,8 +146,27 @@ int AbiOps::is_within_world(job::CommHandle comm, bool& within) const {
   return code;
 }
 
+// The others have no words that are less than a rank's own.
+int AbiOps::gather_by_minimum(job::CommHandle comm, std::span<const std::byte> bytes,
+                              std::span<std::byte> all) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  const std::size_t words = (bytes.size() + kWord - 1) / kWord;
+  const std::size_t ranks = all.size() / bytes.size();
+  int self = 0;
+  if (const int code = comm_rank(comm, self); code != job::kMpiSuccess) return code;
+  std::vector<std::uint64_t> of_all(ranks * words, std::numeric_limits<std::uint64_t>::max());
+  const auto at = [&](std::size_t rank) { return of_all.data() + rank * words; };
+  std::memcpy(at(static_cast<std::size_t>(self)), bytes.data(), bytes.size());
+  if (const int code = allreduce_min(comm, of_all); code != job::kMpiSuccess) return code;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    std::memcpy(all.data() + rank * bytes.size(), at(rank), bytes.size());
+  }
+  return job::kMpiSuccess;
+}
+
 int AbiOps::allgather(job::CommHandle comm, std::span<const std::byte> bytes,
                       std::span<std::byte> all) {
+  if (all.size() <= kWithPartners && !bytes.empty()) return gather_by_minimum(comm, bytes, all);
   const auto count = static_cast<int>(bytes.size());
   MPI_Request request = api_.request_null;
   const int code = api_.Iallgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
