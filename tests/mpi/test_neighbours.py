@@ -83,7 +83,7 @@ def test_nonblocking_forms_that_pass_through(bench: Bench, env: dict[str, str]) 
 
 def test_on_trial_with_the_librarys_own(bench: Bench) -> None:
     # So few bytes that nobody expects a call of the library to stall.
-    argv = ("neighbours", "random", "5", "20", "100")
+    argv = ("neighbours", "random", "5", "1200", "100")
     done = bench.run(*argv, env={"ALLEMANDE_TRIALS": "on", "ALLEMANDE_LOG": "info"})
     assert digest(done) == digest(bench.run(*argv, preload=False))
     assert done.stats["exchanges"] > 0

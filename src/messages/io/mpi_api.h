@@ -150,7 +150,7 @@ struct MpiApi {
   int (*Comm_is_revoked)(MPI_Comm comm, int* revoked) = nullptr;
 
   MPI_Comm comm_world{}, comm_self{}, comm_null{};
-  MPI_Datatype byte{}, uint64{};
+  MPI_Datatype byte{}, int64{}, uint64{};
   MPI_Datatype datatype_null{};
   MPI_Request request_null{};
   MPI_Op min{};

@@ -149,6 +149,7 @@ void Library::resolve(void* handle) {
   require(look_up_data(handle, "ompi_mpi_comm_null", api_.comm_null), "ompi_mpi_comm_null");
   require(look_up_data(handle, "ompi_mpi_byte", api_.byte), "ompi_mpi_byte");
   require(look_up_data(handle, "ompi_mpi_uint64_t", api_.uint64), "ompi_mpi_uint64_t");
+  require(look_up_data(handle, "ompi_mpi_int64_t", api_.int64), "ompi_mpi_int64_t");
   require(look_up_data(handle, "ompi_mpi_datatype_null", api_.datatype_null),
           "ompi_mpi_datatype_null");
   require(look_up_data(handle, "ompi_request_null", api_.request_null), "ompi_request_null");
@@ -178,6 +179,7 @@ void Library::resolve(void* handle) {
   api_.comm_null = MPI_COMM_NULL;
   api_.byte = MPI_BYTE;
   api_.uint64 = MPI_UINT64_T;
+  api_.int64 = MPI_INT64_T;
   api_.datatype_null = MPI_DATATYPE_NULL;
   api_.request_null = MPI_REQUEST_NULL;
   api_.min = MPI_MIN;

@@ -26,8 +26,12 @@ constexpr base::Nanos kRevocationPatience = base::kSecond;
 
 // Open MPI's MPI_Iallgather sends from every rank to every other: 31 connections that are opened at
 // once lose packets of their handshakes, and wait a second. Up to so many bytes MPI_Iallreduce does
-// the same with a few partners.
-constexpr std::size_t kWithPartners = 1u << 20;
+// the same with a few partners. MPICH's has few partners itself.
+#if defined(OPEN_MPI)
+constexpr std::size_t kByMinimum = 1u << 20;
+#else
+constexpr std::size_t kByMinimum = 0;
+#endif
 
 MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -166,7 +170,7 @@ int AbiOps::gather_by_minimum(job::CommHandle comm, std::span<const std::byte> b
 
 int AbiOps::allgather(job::CommHandle comm, std::span<const std::byte> bytes,
                       std::span<std::byte> all) {
-  if (all.size() <= kWithPartners && !bytes.empty()) return gather_by_minimum(comm, bytes, all);
+  if (all.size() <= kByMinimum && !bytes.empty()) return gather_by_minimum(comm, bytes, all);
   const auto count = static_cast<int>(bytes.size());
   MPI_Request request = api_.request_null;
   const int code = api_.Iallgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,
@@ -182,12 +186,18 @@ int AbiOps::alltoall(job::CommHandle comm, std::span<const std::uint64_t> out,
   return code == MPI_SUCCESS ? complete(request) : code;
 }
 
+// MPICH 4.0 compares MPI_UINT64_T as if it had a sign. So the words travel as MPI_INT64_T, of which
+// all libraries know that it has one, with their highest bit changed: the order is the same.
 int AbiOps::allreduce_min(job::CommHandle comm, std::span<std::uint64_t> values) {
+  constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
+  for (std::uint64_t& value : values) value ^= kSign;
   const std::vector<std::uint64_t> mine(values.begin(), values.end());
   MPI_Request request = api_.request_null;
-  const int code = api_.Iallreduce(mine.data(), values.data(), static_cast<int>(mine.size()),
-                                   api_.uint64, api_.min, comm_of(comm), &request);
-  return code == MPI_SUCCESS ? complete(request) : code;
+  int code = api_.Iallreduce(mine.data(), values.data(), static_cast<int>(mine.size()), api_.int64,
+                             api_.min, comm_of(comm), &request);
+  if (code == MPI_SUCCESS) code = complete(request);
+  for (std::uint64_t& value : values) value ^= kSign;
+  return code;
 }
 
 base::Status AbiOps::barrier(job::CommHandle comm, base::Nanos patience,
