@@ -126,6 +126,11 @@ bench-trials: build ## what the first calls of a job cost that knows a profile (
 bench-by-itself: build ## jobs without a cluster file beside jobs with one (25 minutes; fails where a row is missed)
 	$(python) -m allemande.study.by_itself $(ITSELF)
 
+# PROGRAMS="--programs 10 --first 40 --clusters shallow-4x2" runs others.
+.PHONY: bench-never-slower
+bench-never-slower: build ## 40 random programs stock and preloaded by turns (10 minutes; fails where one is slower)
+	$(python) -m allemande.study.never_slower $(PROGRAMS)
+
 # ALONE="--networks 50 --first 1000" looks at others.
 .PHONY: bench-without-file
 bench-without-file: build ## exchanges without a file beside those with one on 200 random networks (3 minutes)

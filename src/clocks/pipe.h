@@ -42,8 +42,8 @@ class Pipe {
     cycle_ = cycle_packets;
     window_ = 0;
   }
-  // A packet was sent for the first time, by a window of so many. From time to time: the window that
-  // keeps links busy.
+  // A packet was sent for the first time, by a window of so many. From time to time: the window
+  // that keeps links busy.
   std::optional<std::uint32_t> sent(base::Nanos now, std::uint32_t window, const SeenTrips& seen) {
     ++all_sent_;
     if (window != window_) {

@@ -50,9 +50,8 @@ TEST(Pipe, TheFarthestPeerBoundsTheIdleRoundTrip) {
   EXPECT_EQ(settled(12 * kMicro, 10 * kMicro, 20'000 * kMicro, {30 * kMicro, 120 * kMicro}), 10);
 }
 
-TEST(Pipe, ANearPeerDoesNotBoundTheWayToFarOnes) {
-  const std::uint32_t window =
-      settled(120, 50 * kMicro, 100 * kMicro, {2 * kMicro, 150 * kMicro});
+TEST(Pipe, ANearPeerDoesNotBoundTheDistanceToFarOnes) {
+  const std::uint32_t window = settled(120, 50 * kMicro, 100 * kMicro, {2 * kMicro, 150 * kMicro});
   EXPECT_GE(window, 834u);
 }
 
@@ -67,7 +66,7 @@ TEST(Pipe, TheFirstPacketsOfAnExchangeSayNothing) {
   }
 }
 
-// 72 packets by windows of 40, 40 us apart: two ways, although no span is measured. The last one
+// 72 packets by windows of 40, 40 us apart: two trips, although no span is measured. The last one
 // says nothing of links.
 TEST(Pipe, ShortExchangesAreMeasuredAsAWhole) {
   Pipe pipe(80 * kMicro);

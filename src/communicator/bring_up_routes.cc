@@ -74,7 +74,7 @@ base::Status BringUp::find_routes(meeting::PeerRecord& mine) {
   const meeting::LeafRecord& leaf = told;
   std::uint64_t silent = leaf.leaf == meeting::RouterAddress{} ? 1 : 0;
   if (auto compared = collectives_.least(silent); !compared) return compared;
-  if (silent != 0) {  // as in most networks: one switch
+  if (silent != 0) {         // as in most networks: one switch
     job_.no_routers = true;  // first hops are the host's own, whoever the members are
     return {};
   }

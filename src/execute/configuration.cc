@@ -10,7 +10,7 @@ namespace alm::execute {
 namespace {
 
 constexpr std::uint32_t kSoughtWindowFirst = 4;   // links that store frames, leaf and core
-constexpr std::uint32_t kSoughtWindowMax = 4096;   // 120 us there and back at 400 Gbit/s
+constexpr std::uint32_t kSoughtWindowMax = 4096;  // 120 us there and back at 400 Gbit/s
 constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the round trip
 
 // A block may be as far ahead as the window. Over several paths a loss is found by one bitmap alone

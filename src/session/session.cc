@@ -203,8 +203,8 @@ std::optional<int> Session::on_communicator(job::CommHandle comm, const char* fu
   return code;
 }
 
-// Where every rank sends `block` to each, all know how much that is. Else they tell each other, from
-// time to time.
+// Where every rank sends `block` to each, all know how much that is. Else they tell each other,
+// from time to time.
 template <class Buffers>
 int Session::bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
                              const Buffers& buffers, const job::TypedBuffer* block) {

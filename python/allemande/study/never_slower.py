@@ -164,7 +164,9 @@ def _command(
     names = clusters.split(",")
     rows: list[Row] = []
     for at, cluster in enumerate(names):
-        seeds = range(first + at * programs // len(names), first + (at + 1) * programs // len(names))
+        seeds = range(
+            first + at * programs // len(names), first + (at + 1) * programs // len(names)
+        )
         rows += _measure(cluster, libraries.split(","), seeds, rounds)
     output.parent.mkdir(parents=True, exist_ok=True)
     write_output(str(output), rows_text(rows))

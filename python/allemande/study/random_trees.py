@@ -31,9 +31,7 @@ class _Links:
     queue_down: int
 
     @staticmethod
-    def drawn(
-        rate_mbit_s: float, latencies_us: tuple[float, float], draw: random.Random
-    ) -> _Links:
+    def drawn(rate_mbit_s: float, latencies_us: tuple[float, float], draw: random.Random) -> _Links:
         latency_us = 0.0 if draw.random() < NO_LATENCY_PART else between(draw, latencies_us)
         up, down = (round(between(draw, QUEUE_PACKETS)) for _ in range(2))
         return _Links(rate_mbit_s, latency_us, up, down)

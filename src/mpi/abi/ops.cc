@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "job/gather_by_minimum.h"
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
 #include "mpi/abi/neighbours.h"
@@ -24,14 +23,9 @@ constexpr base::Nanos kSpin = 10 * base::kMillisecond;
 // A rank may hear over UDP that others have given up before it hears that they were told to.
 constexpr base::Nanos kRevocationPatience = base::kSecond;
 
-// Open MPI's MPI_Iallgather sends from every rank to every other: 31 connections that are opened at
-// once lose packets of their handshakes, and wait a second. Up to so many bytes MPI_Iallreduce does
-// the same with a few partners. MPICH's has few partners itself.
-#if defined(OPEN_MPI)
-constexpr std::size_t kByMinimum = 1u << 20;
-#else
-constexpr std::size_t kByMinimum = 0;
-#endif
+// 31 connections that are opened at once lose packets of their handshakes, and wait a second. So up
+// to so many bytes travel with a few partners.
+[[maybe_unused]] constexpr std::size_t kByMinimum = 1u << 20;
 
 MPI_Comm comm_of(job::CommHandle comm) { return from_opaque<MPI_Comm>(comm); }
 
@@ -150,27 +144,13 @@ int AbiOps::is_within_world(job::CommHandle comm, bool& within) const {
   return code;
 }
 
-// The others have no words that are less than a rank's own.
-int AbiOps::gather_by_minimum(job::CommHandle comm, std::span<const std::byte> bytes,
-                              std::span<std::byte> all) {
-  constexpr std::size_t kWord = sizeof(std::uint64_t);
-  const std::size_t words = (bytes.size() + kWord - 1) / kWord;
-  const std::size_t ranks = all.size() / bytes.size();
-  int self = 0;
-  if (const int code = comm_rank(comm, self); code != job::kMpiSuccess) return code;
-  std::vector<std::uint64_t> of_all(ranks * words, std::numeric_limits<std::uint64_t>::max());
-  const auto at = [&](std::size_t rank) { return of_all.data() + rank * words; };
-  std::memcpy(at(static_cast<std::size_t>(self)), bytes.data(), bytes.size());
-  if (const int code = allreduce_min(comm, of_all); code != job::kMpiSuccess) return code;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    std::memcpy(all.data() + rank * bytes.size(), at(rank), bytes.size());
-  }
-  return job::kMpiSuccess;
-}
-
 int AbiOps::allgather(job::CommHandle comm, std::span<const std::byte> bytes,
                       std::span<std::byte> all) {
-  if (all.size() <= kByMinimum && !bytes.empty()) return gather_by_minimum(comm, bytes, all);
+#if defined(OPEN_MPI)
+  int self = 0;
+  if (const int code = comm_rank(comm, self); code != job::kMpiSuccess) return code;
+  if (all.size() <= kByMinimum) return job::gather_by_minimum(*this, comm, self, bytes, all);
+#endif
   const auto count = static_cast<int>(bytes.size());
   MPI_Request request = api_.request_null;
   const int code = api_.Iallgather(bytes.data(), count, api_.byte, all.data(), count, api_.byte,

@@ -76,8 +76,6 @@ class AbiOps final : public job::MpiOps {
   // first.
   std::optional<int> poll(MPI_Request& request, base::Nanos limit);
   int complete(MPI_Request& request);
-  int gather_by_minimum(job::CommHandle comm, std::span<const std::byte> bytes,
-                        std::span<std::byte> all);
 
   int error_code(int error_class, const std::string& text);
   int make_error_code(int error_class, const std::string& text);
