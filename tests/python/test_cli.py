@@ -168,7 +168,6 @@ def test_runs_as_a_module() -> None:
     [
         ("study.by_itself", "bench-by-itself"),
         ("study.without_file", "bench-without-file"),
-        ("study.never_slower", "bench-never-slower"),
         ("study.emitted_rules", "bench-rules"),
         ("study.profile_trials", "bench-trials"),
         ("study.scale_check", "bench-scale"),

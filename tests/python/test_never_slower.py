@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from allemande.study.never_slower import CALLS, COST_MAX, Row, drawn, verdict
@@ -36,3 +40,10 @@ def test_no_program_may_be_slower_nor_the_median(ratios: list[float], good: bool
     held, line = verdict([row([1.0], [ratio]) for ratio in ratios])
     assert held == good
     assert line.endswith("met" if good else "missed")
+
+
+def test_a_library_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "allemande.study.never_slower", "--libraries", "none"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("bench-never-slower: --libraries none: expected ")
