@@ -297,9 +297,11 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
   } else {
     const std::string_view refusal =
         kept ? "" : "MPI does not keep what belongs to the communicator";
-    // Nonblocking calls, where they are asked for, want a communicator that is up.
-    const bool waits = ways::wants_trials(job_.options) && !job::wants_threads(job_.options);
-    if (!waits) {
+    // Nonblocking calls want a communicator that is up: any where they are asked for, and
+    // MPI_COMM_WORLD where they are possible.
+    const bool nonblocking =
+        job::wants_threads(job_.options) || (comm == mpi_.world() && job_.has_nonblocking());
+    if (nonblocking || !ways::wants_trials(job_.options)) {
       communicator->bring_up(refusal);
     } else if (comm != mpi_.world()) {
       communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
