@@ -297,22 +297,14 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
   } else {
     const std::string_view refusal =
         kept ? "" : "MPI does not keep what belongs to the communicator";
-    // Nonblocking calls want a communicator that is up: any where they are asked for, and
-    // MPI_COMM_WORLD where they are possible.
-    const bool nonblocking =
-        job::wants_threads(job_.options) || (comm == mpi_.world() && job_.has_nonblocking());
-    if (nonblocking || !ways::wants_trials(job_.options)) {
+    // Which communicator it is all ranks know alike of this one alone: threads may come to others
+    // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
+    const bool at_once = comm == mpi_.world() || !ways::wants_trials(job_.options) ||
+                         job::wants_threads(job_.options);
+    if (at_once) {
       communicator->bring_up(refusal);
-    } else if (comm != mpi_.world()) {
-      communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
     } else {
-      // Which communicator it is all ranks know alike of this one alone: threads may come to others
-      // in any order. Blocks that the library combines (Bruck: up to 200 bytes with Open MPI, 256
-      // with MPICH) do not stall; larger ones may with the first call.
-      constexpr std::uint64_t kCombined = 128;
-      const std::uint64_t at_once = kCombined * static_cast<std::uint64_t>(shape.ranks - 1);
-      communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale, at_once},
-                                      refusal);
+      communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
     }
   }
   return communicator;

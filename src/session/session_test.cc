@@ -224,21 +224,6 @@ TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
   for (const End& end : ends) EXPECT_TRUE(end.good);
 }
 
-// What libraries combine does not stall.
-TEST_F(SessionTest, TheWorldIsBroughtUpByTheFirstCallOf128Bytes) {
-  options.front() = "trials=on";
-  job::FakeJob job(kRanks);
-  const auto ends = run(job, [&](FakeProcess& process) {
-    const auto before = job.calls(process.rank)["allgather"];
-    for (int call = 0; call < 5; ++call) process.alltoall(kWorld, 127);
-    for (int call = 0; call < 5; ++call) process.alltoall_blocks(kWorld, 63);
-    EXPECT_EQ(job.calls(process.rank)["allgather"], before);
-    process.alltoall(kWorld, 128);
-    EXPECT_GT(job.calls(process.rank)["allgather"], before);
-  });
-  for (const End& end : ends) EXPECT_TRUE(end.good);
-}
-
 TEST_F(SessionTest, BlocksOfAnySizesAreTriedWhereTheNetworkIsKnown) {
   options.front() = "trials=on";
   job::FakeJob job(kRanks);

@@ -15,8 +15,7 @@ constexpr base::Nanos kCallLeast = 10 * base::kMicrosecond;
 
 }  // namespace
 
-Due::Due(double host_rate_mbit_s, double slowed, std::uint64_t at_once_bytes)
-    : at_once_bytes_(at_once_bytes) {
+Due::Due(double host_rate_mbit_s, double slowed) {
   constexpr double kBytesPerNsPerMbit = 1e6 / 8 / 1e9;
   const double rate = host_rate_mbit_s > 0 ? host_rate_mbit_s : kRateUnknownMbitS;
   bytes_per_ns_ = rate * kBytesPerNsPerMbit;
@@ -26,7 +25,6 @@ Due::Due(double host_rate_mbit_s, double slowed, std::uint64_t at_once_bytes)
 
 bool Due::call(std::uint64_t bytes) {
   if (reached()) return true;
-  if (bytes >= at_once_bytes_) spent_ = bring_up_;
   const double on_link = static_cast<double>(bytes) / bytes_per_ns_;
   spent_ += least_ + static_cast<base::Nanos>(std::min(on_link, 1e18));
   return reached();

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "base/time.h"
 
@@ -15,9 +14,8 @@ namespace alm::tuning {
 class Due {
  public:
   // `host_rate_mbit_s` that of the slowest host's link; 0: unknown. `slowed`: the factor for fixed
-  // times (option time_scale). `at_once_bytes`: a call that sends so many makes it due.
-  Due(double host_rate_mbit_s, double slowed,
-      std::uint64_t at_once_bytes = std::numeric_limits<std::uint64_t>::max());
+  // times (option time_scale).
+  Due(double host_rate_mbit_s, double slowed);
 
   // Comes before each call on the communicator; `bytes`: what the fullest rank sends or receives.
   // True from the call on that makes bring-up due.
@@ -34,7 +32,6 @@ class Due {
 
  private:
   double bytes_per_ns_;
-  std::uint64_t at_once_bytes_;
   base::Nanos bring_up_, least_;
   base::Nanos spent_ = 0;
   std::uint64_t asked_ = 0, agreed_ = 0;

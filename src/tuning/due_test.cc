@@ -42,12 +42,6 @@ TEST(Due, RanksTellEachOtherTheirBytesEverMoreSeldom) {
   EXPECT_EQ(asked, (std::vector{1, 2, 4, 8, 16, 32, 64}));
 }
 
-TEST(Due, ACallThatMayStallMakesItDueAtOnce) {
-  Due due(100'000, 1, 4000);
-  EXPECT_FALSE(due.call(3999));
-  EXPECT_TRUE(due.call(4000));
-}
-
 TEST(Due, StaysDue) {
   Due due(100, 1);
   EXPECT_TRUE(due.call(700'000));
