@@ -8,10 +8,8 @@ Simulates every way of ours on every network: a quarter of an hour on two cores 
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from typing import Annotated
 
 import typer
@@ -19,6 +17,7 @@ from rich.console import Console
 
 from allemande.entry import run_command
 from allemande.quantities import format_size
+from allemande.study.measuring import on_all_processors
 from allemande.study.network_choices import (
     CHOOSERS,
     NetworkChoice,
@@ -83,8 +82,7 @@ def _command(
     first: Annotated[int, typer.Option(help="Seed of the first network.")] = FIRST,
 ) -> None:
     """Compare first choices with the best way on random networks."""
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found = list(pool.map(choices_on, range(first, first + networks)))
+    found = on_all_processors(choices_on, range(first, first + networks))
     if not _print(Console(width=120), [one for some in found for one in some]):
         raise typer.Exit(1)
 

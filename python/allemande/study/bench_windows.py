@@ -9,10 +9,8 @@ missed.
 from __future__ import annotations
 
 import math
-import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
 from typing import Annotated
 
@@ -22,6 +20,7 @@ from rich.console import Console
 
 from allemande.entry import run_command
 from allemande.quantities import format_size
+from allemande.study.measuring import on_all_processors
 from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
 from allemande.tables import right, ruled_table
 
@@ -73,9 +72,7 @@ def _command(
 ) -> None:
     """Compare tuned windows with the best ones on random networks."""
     cases = list(product(range(first, first + networks), SIZES))
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        seeds_of, sizes_of = zip(*cases, strict=True)
-        choices = list(pool.map(window_choice, seeds_of, sizes_of))
+    choices = on_all_processors(window_choice, *zip(*cases, strict=True))
     if not _print(Console(width=120), choices):
         raise typer.Exit(1)
 

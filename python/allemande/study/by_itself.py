@@ -32,10 +32,9 @@ from allemande.bench.message_sizes import parse_sizes
 from allemande.bench.request import Request
 from allemande.bench.runner import Effort
 from allemande.entry import run_command
-from allemande.errors import BadInput, Failed
-from allemande.output_files import write_output
+from allemande.errors import Failed
 from allemande.quantities import format_seconds, format_size
-from allemande.study.measuring import conclude, measured, rows_text
+from allemande.study.measuring import conclude, keep_rows, libraries_of, measured
 from allemande.tables import right, ruled_table
 
 CLUSTERS = "oversubscribed-8x4,shallow-4x2,tam-8x4,leaf-spine-4x4,fat-tree:16"
@@ -151,18 +150,15 @@ def _command(
     ),
 ) -> None:
     """Compare jobs that know nothing of their network with jobs that have a cluster file."""
-    for library in libraries.split(","):
-        if library not in ("openmpi", "mpich"):
-            raise BadInput(f"--libraries {library}: expected openmpi, mpich or both")
+    wanted = libraries_of(libraries)
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="allemande-by-itself-") as folder:
         for cluster in clusters.split(","):
-            for library in libraries.split(","):
+            for library in wanted:
                 for size in parse_sizes(sizes):
                     cache = Path(folder) / f"{len(rows)}.toml"
                     rows.append(_measure(cluster, library, size, scale, cache))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_output(str(output), rows_text(rows))
+    keep_rows(output, rows)
     conclude(_table(rows), verdict(rows))
 
 

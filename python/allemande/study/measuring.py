@@ -1,9 +1,11 @@
-"""What the studies that measure in the lab share: rows that are kept, and how a study ends."""
+"""What the studies share: rows that are kept, how they use the processors, and how they end."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +16,8 @@ from rich.table import Table
 
 from allemande.bench.comparison import Comparison, compare
 from allemande.bench.request import Request
+from allemande.errors import BadInput
+from allemande.lab.mpi_launch import LIBRARIES
 from allemande.output_files import write_output
 
 AnyRow = TypeVar("AnyRow")
@@ -31,6 +35,27 @@ def kept_rows(
     if not path.is_file():
         write_output(str(path), rows_text(measure()))
     return [kind(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def keep_rows(path: Path, rows: Iterable[Any]) -> None:
+    """In a file, whose folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_output(str(path), rows_text(rows))
+
+
+def libraries_of(text: str) -> list[str]:
+    """What `--libraries` names; raises BadInput where that is no library of LIBRARIES."""
+    names = text.split(",")
+    for name in names:
+        if name not in LIBRARIES:
+            raise BadInput(f"--libraries {name}: expected {', '.join(LIBRARIES)} or both")
+    return names
+
+
+def on_all_processors(look: Callable[..., AnyRow], *arguments: Iterable[Any]) -> list[AnyRow]:
+    """As map(), in a process for each processor."""
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(look, *arguments))
 
 
 def measured(request: Request) -> Comparison:

@@ -28,13 +28,12 @@ from rich.table import Table
 
 from allemande.bench.program import build_program
 from allemande.entry import run_command
-from allemande.errors import BadInput, Failed
+from allemande.errors import Failed
 from allemande.lab import Lab
 from allemande.lab.mpi_launch import LIBRARIES
-from allemande.output_files import write_output
 from allemande.preload import library_path
 from allemande.quantities import format_seconds
-from allemande.study.measuring import conclude, rows_text
+from allemande.study.measuring import conclude, keep_rows, libraries_of
 from allemande.study.random_sites import between
 from allemande.tables import right, ruled_table
 
@@ -158,18 +157,15 @@ def _command(
     ),
 ) -> None:
     """Run random programs stock and preloaded by turns, without a cluster file."""
-    for library in libraries.split(","):
-        if library not in LIBRARIES:
-            raise BadInput(f"--libraries {library}: expected {', '.join(LIBRARIES)} or both")
+    wanted = libraries_of(libraries)
     names = clusters.split(",")
     rows: list[Row] = []
     for at, cluster in enumerate(names):
         seeds = range(
             first + at * programs // len(names), first + (at + 1) * programs // len(names)
         )
-        rows += _measure(cluster, libraries.split(","), seeds, rounds)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    write_output(str(output), rows_text(rows))
+        rows += _measure(cluster, wanted, seeds, rounds)
+    keep_rows(output, rows)
     conclude(_table(rows), verdict(rows))
 
 

@@ -10,11 +10,9 @@ Ends with 1 when a figure is missed.
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from statistics import fmean, median
@@ -27,6 +25,7 @@ from allemande import _core
 from allemande.bench.message_sizes import parse_sizes
 from allemande.entry import run_command
 from allemande.quantities import format_seconds, format_size
+from allemande.study.measuring import on_all_processors
 from allemande.study.random_trees import random_tree
 from allemande.study.window_choices import JITTER_FRAMES, JITTER_US_MIN
 from allemande.tables import right, ruled_table
@@ -129,9 +128,7 @@ def _command(
 ) -> None:
     """Compare exchanges without a cluster file with those that have one, on random networks."""
     cases = list(product(range(first, first + networks), parse_sizes(sizes)))
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        seeds_of, sizes_of = zip(*cases, strict=True)
-        pairs = list(pool.map(compare, seeds_of, sizes_of, chunksize=4))
+    pairs = on_all_processors(compare, *zip(*cases, strict=True))
     if not _print(Console(width=120), pairs):
         raise typer.Exit(1)
 

@@ -104,41 +104,40 @@ class ToldAlgorithms : public ::testing::Test {
   messages::MpiApi api_ = make_api();
 };
 
-TEST_F(ToldAlgorithms, MpichIsToldForACallAlone) {
-  Variables mpich({kMpich});
-  variables = &mpich;
-  AlgorithmVariables algorithms(api_, ops_);
-  ASSERT_TRUE(algorithms.known().has(LibraryAlgorithm::kBruck));
-  auto told = algorithms.tell(job::FakeJob::kWorld, LibraryAlgorithm::kBruck);
-  ASSERT_TRUE(told);
+// MPICH, told to take Bruck.
+class ToldMpich : public ToldAlgorithms {
+ protected:
+  void SetUp() override {
+    variables = &mpich_;
+    ASSERT_TRUE(algorithms_.known().has(LibraryAlgorithm::kBruck));
+    told_ = algorithms_.tell(job::FakeJob::kWorld, LibraryAlgorithm::kBruck);
+  }
+
+  Variables mpich_{{kMpich}};
+  AlgorithmVariables algorithms_{api_, ops_};
+  base::Result<std::unique_ptr<job::ToldLibrary>> told_ = base::io_error("not told yet");
+};
+
+TEST_F(ToldMpich, IsToldForACallAlone) {
+  ASSERT_TRUE(told_);
   int in_call = 0;
-  EXPECT_EQ(told.value()->run([&](job::CommHandle) { return in_call = mpich.values[kMpich], 7; }),
+  EXPECT_EQ(told_.value()->run([&](job::CommHandle) { return in_call = mpich_.values[kMpich], 7; }),
             7);
   EXPECT_EQ(in_call, 1);
-  EXPECT_EQ(mpich.values[kMpich], 0);
+  EXPECT_EQ(mpich_.values[kMpich], 0);
 }
 
-TEST_F(ToldAlgorithms, MpichIsToldItsOwnChoiceWhereAnErrorHandlerLeavesByAnException) {
-  Variables mpich({kMpich});
-  variables = &mpich;
-  AlgorithmVariables algorithms(api_, ops_);
-  ASSERT_TRUE(algorithms.known().has(LibraryAlgorithm::kBruck));
-  auto told = algorithms.tell(job::FakeJob::kWorld, LibraryAlgorithm::kBruck);
-  ASSERT_TRUE(told);
-  EXPECT_THROW(told.value()->run([](job::CommHandle) -> int { throw Left(); }), Left);
-  EXPECT_EQ(mpich.values[kMpich], 0);
+TEST_F(ToldMpich, IsToldItsOwnChoiceWhereAnErrorHandlerLeavesByAnException) {
+  ASSERT_TRUE(told_);
+  EXPECT_THROW(told_.value()->run([](job::CommHandle) -> int { throw Left(); }), Left);
+  EXPECT_EQ(mpich_.values[kMpich], 0);
 }
 
-TEST_F(ToldAlgorithms, WhatTheProgramHasSetSinceStays) {
-  Variables mpich({kMpich});
-  variables = &mpich;
-  AlgorithmVariables algorithms(api_, ops_);
-  ASSERT_TRUE(algorithms.known().has(LibraryAlgorithm::kBruck));
-  auto told = algorithms.tell(job::FakeJob::kWorld, LibraryAlgorithm::kBruck);
-  ASSERT_TRUE(told);
-  mpich.values[kMpich] = 5;
-  EXPECT_EQ(told.value()->run([&](job::CommHandle) { return mpich.values[kMpich]; }), 5);
-  EXPECT_EQ(mpich.values[kMpich], 5);
+TEST_F(ToldMpich, WhatTheProgramHasSetSinceStays) {
+  ASSERT_TRUE(told_);
+  mpich_.values[kMpich] = 5;
+  EXPECT_EQ(told_.value()->run([&](job::CommHandle) { return mpich_.values[kMpich]; }), 5);
+  EXPECT_EQ(mpich_.values[kMpich], 5);
 }
 
 TEST_F(ToldAlgorithms, OpenMpiIsToldWhileACommunicatorIsMade) {
