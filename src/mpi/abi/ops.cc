@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::microseconds kPoll{200};
 constexpr base::Nanos kSpin = 10 * base::kMillisecond;
-// A rank may hear over UDP that others have given up before it hears that they were told to.
+// A rank may hear that others have given up before it hears that they were told to.
 constexpr base::Nanos kRevocationPatience = base::kSecond;
 
 // 31 connections that are opened at once lose packets of their handshakes, and wait a second. So up
@@ -333,7 +333,7 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
     return std::exchange(raised_[comm], error.message) != error.message;
   };
   const bool fatal = errors_are_fatal(comm);  // then nobody asks which class it is
-  const bool may_be = error.code == base::ErrorCode::kPeerLost && !fatal &&
+  const bool may_be = error.code != base::ErrorCode::kBadInput && !fatal &&
                       api_.Comm_is_revoked != nullptr && is_news();
   const base::Nanos limit = io::monotonic_now() + (may_be ? kRevocationPatience : 0);
   bool revoked = is_revoked(comm);
