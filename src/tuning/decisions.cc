@@ -201,7 +201,9 @@ std::string why_chosen(const Trial& trial) {
 bool refutes_predictions(const Trial& trial) {
   const std::size_t way = trial.chosen();
   const base::Nanos predicted = trial.standings()[way].predicted;
-  if (!trial.has_decided() || predicted <= 0) return false;
+  if (!trial.has_decided()) return false;
+  if (trial.refutes_predictions()) return true;
+  if (predicted <= 0) return false;
   const double times = base::ratio(trial.time(way), predicted);
   if (times * TrialRules::kFarOff < 1) return true;  // nothing makes a call that much shorter
   return times > TrialRules::kFarOff && trial.sightings(way) >= TrialRules::kOneByOne;

@@ -75,7 +75,8 @@ std::size_t Standings::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.count();
   if (seen == 0) return 1;
   if (seen < Rules::kOneByOne) {
-    return is_short() && !aside(way) && !seems_late(way) ? Rules::kOneByOne - seen : 1;
+    const bool at_once = is_short() && !aside(way) && !seems_late(way) && ways_[way].stall == 0;
+    return at_once ? Rules::kOneByOne - seen : 1;
   }
   return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
 }
@@ -124,9 +125,7 @@ double Standings::expected(std::size_t way) const {
 }
 
 double Standings::cost(std::size_t way) const {
-  // The first call of the library's own way alone, where it may stall.
-  const bool alone = risky(way) && librarys_own(way);
-  const auto calls = static_cast<double>(alone ? 1 : leads(way) + run(way));
+  const auto calls = static_cast<double>(warms_alone(way) ? 1 : leads(way) + run(way));
   return calls * expected(way) + opening(way);
 }
 

@@ -70,9 +70,14 @@ class Standings {
   }
   // Whether calls are short (TrialRules::kShort).
   bool is_short() const { return least() < TrialRules::kShort; }
-  // Whether nobody knows whether calls of the way wait for time-outs.
-  bool risky(std::size_t way) const {
-    return ways_[way].stall > 0 && !ways_[way].seen.called() && ways_[way].seen.none();
+  // Whether nobody knows whether calls of the way wait for time-outs. Predictions do, of a way that
+  // should be clearly faster than those seen, while none that may wait has taken longer.
+  bool risky(std::size_t way) const;
+  // Whether a call of the way that took `time` has waited for time-outs, which nobody expected.
+  bool waited(std::size_t way, base::Nanos time) const;
+  // Whether the first call of the way is no sighting, and may wait for time-outs.
+  bool warms_alone(std::size_t way) const {
+    return ways_[way].stall > 0 && librarys_own(way) && to_warm(way);
   }
   bool seen_often(std::size_t way) const {
     return ways_[way].seen.count() >= TrialRules::kOneByOne;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace alm::tuning {
 
@@ -22,9 +23,15 @@ void Trial::begin() {
     if (!ways_[way].out) open.push_back(way);
   }
   batch_.clear();
+  vouched_for_.reset();
   if (!open.empty()) chosen_ = first_ = open.front();
   if (open.size() <= 1) return decide(0);
   batch_ = {{first_, true}};
+  if (const std::size_t witness = find_witness(); witness != first_) {
+    vouched_for_ = first_;
+    chosen_ = first_ = witness;
+    batch_ = {{witness, true}};
+  }
   if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
 }
 
@@ -44,7 +51,13 @@ std::uint64_t Trial::taken_as_made() const {
 
 void Trial::took(base::Nanos time) {
   ways_.count_call();
-  if (ways_.calls() == 1) return ways_[chosen_].seen.began(!decided());
+  Sightings& seen = ways_[way()].seen;
+  if (ways_.calls() == 1 || (decided() && !seen.called() && seen.none())) {
+    seen.began(!decided());
+    if (!vouched_for_ && !vouched_) return;
+    times_.push_back(time);
+    return come_to_agree();
+  }
   if (!batch_.empty()) {
     times_.push_back(time);
     if (times_.size() == batch_.size()) come_to_agree();
@@ -67,11 +80,16 @@ void Trial::come_to_agree() {
 void Trial::agree(const std::vector<base::Nanos>& slowest) {
   assert(slowest.size() == times_.size());
   budget_.count_agreement(-slowest.back());
+  due_ = false;
+  times_.clear();
+  if (vouched_for_) return hold_against(slowest.front());
+  if (std::exchange(vouched_, false)) {
+    if (ways_.waited(chosen_, slowest.front())) reopen(slowest.front());
+    return;
+  }
   const base::Nanos recent = slowest[slowest.size() - 2];
   const bool drifted = Drift::is_drift(recent, time(chosen_));
   const bool adopted = drift_.compares_adopted();
-  due_ = false;
-  times_.clear();
   if (doubted_) return confirm(slowest);
   if (!batch_.empty()) {
     drift_.forget();
@@ -92,7 +110,8 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     if (ratio(recent, time(chosen_)) > Rules::kAside) return reopen(recent);
   }
   drift_.looked(ways_.calls());
-  if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);
+  const bool dear = adopted || ways_[chosen_].stall > 0;
+  if (drifted) return doubt(dear ? Rules::kConfirmingDear : Rules::kConfirming);
   follow(recent);
   await_turn();
 }
@@ -135,6 +154,45 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   decide(0);
   choose(way);
   drift_.adopt();
+  vouched_for_ = chosen_;
+  chosen_ = find_witness();
+  if (chosen_ == vouched_for_) vouched_for_.reset();
+}
+
+// What a call of the way takes by an earlier job, or by prediction; 0: not known.
+base::Nanos Trial::said(std::size_t way) const {
+  return decided() ? time(way) : ways_[way].predicted;
+}
+
+// The way whose call tells whether what is said holds, before one of the chosen way is begun: that
+// may stall for much longer than it is said to take. Where it cannot, the chosen way itself.
+std::size_t Trial::find_witness() const {
+  const Candidate& chosen = ways_[chosen_];
+  if (said(chosen_) == 0 || ratio(chosen.stall, said(chosen_)) <= Rules::kAside) return chosen_;
+  std::optional<std::size_t> found;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    if (ways_[way].stall > 0 || ways_[way].out) continue;
+    const bool first = !found || (said(*found) == 0 && said(way) > 0);
+    if (first || (said(way) > 0 && said(way) < said(*found))) found = way;
+  }
+  return found.value_or(chosen_);
+}
+
+// The first call is cold, and ranks come to it apart: that it takes longer says nothing, that it
+// takes less than it can refutes all that is said.
+void Trial::hold_against(base::Nanos witnessed) {
+  const std::size_t way = *vouched_for_;
+  vouched_for_.reset();
+  const bool refuted = ratio(said(chosen_), witnessed) > Rules::kFarOff;
+  if (decided()) {
+    vouched_ = !refuted && ratio(witnessed, said(way)) >= Rules::kClearly;
+    if (vouched_) return choose(way);
+    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].seen.know(0);
+    reopen(witnessed);
+  } else if (refuted) {
+    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].predicted = 0;
+    predictions_refuted_ = true;
+  }
 }
 
 void Trial::choose(std::size_t way) {
@@ -146,6 +204,7 @@ void Trial::rule_out(std::size_t way) {
   ways_[way].out = true;
   ways_[way].seen.know(0);
   if (decided()) {
+    if (vouched_for_) choose(*std::exchange(vouched_for_, std::nullopt));
     if (chosen_ == way) chosen_ = 0;
     return decide(0);
   }
@@ -173,7 +232,7 @@ void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
 // Where the first call of the library's own way may stall the ranks agree on it before the next.
 void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
-  if (ways_.risky(way) && ways_.librarys_own(way)) return batch_.push_back({way, false});
+  if (ways_.warms_alone(way)) return batch_.push_back({way, false});
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
   batch_.push_back({way, true, ways_.is_short() && run > 1});
   batch_.insert(batch_.end(), run - 1, {way, true});
@@ -269,7 +328,7 @@ void Trial::decide(double postponed_cost) {
   has_decided_ = true;
   budget_.postpone(postponed_cost);
   await_turn();
-  drift_.begin(ways_.calls());
+  drift_.begin(ways_.calls(), ways_[chosen_].stall > 0);
 }
 
 void Trial::reopen(base::Nanos now) {

@@ -50,6 +50,8 @@
 //   - A way whose calls may wait for time-outs, because queues overflow, is dear as long as it has
 //     not been seen: a call that stalls cannot be stopped. It waits until the calls made pay for
 //     it. What it has shown at other sizes counts.
+//   - Nor is such a way begun with because an earlier job, or a prediction, says that it is the
+//     fastest: another way is called first, and vouches for what is said by what it takes.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
@@ -62,6 +64,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -120,12 +123,16 @@ class Trial {
   void expects(std::size_t way, base::Nanos stall, Heard heard = {});
 
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
+  // Where calls of the first way may wait for time-outs, another way's call vouches for them first.
   void predicts(std::size_t way, base::Nanos time);
+  // That call has shown that they are of another network or day: nothing goes by them.
+  bool refutes_predictions() const { return predictions_refuted_; }
 
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 
-  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known.
+  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known. Where calls
+  // of `way` may wait for time-outs, another way's call vouches for the times first.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
   // The next call was to take this way for the first time, and cannot.
@@ -163,6 +170,9 @@ class Trial {
   void plan();
   void decide(double postponed_cost);
   void choose(std::size_t way);
+  base::Nanos said(std::size_t way) const;
+  std::size_t find_witness() const;
+  void hold_against(base::Nanos witnessed);
   void come_to_agree();
   void await_turn();
   double spent_by_calls() const;
@@ -180,6 +190,9 @@ class Trial {
   bool has_decided_ = false;
   bool doubted_ = false;  // the batch shows whether the chosen way has become slower
   std::size_t chosen_ = 0;
+  std::optional<std::size_t> vouched_for_;  // waits for the first call, which another way takes
+  bool vouched_ = false;  // the next call is the first of a way that another has vouched for
+  bool predictions_refuted_ = false;
   std::uint32_t reopened_ = 0;
 };
 

@@ -40,6 +40,43 @@ TEST(TrialPredictions, AWayPredictedToBeCloseIsSeenAtOnce) {
   EXPECT_EQ(trial.chosen(), 2u);
 }
 
+// Ours over UDP, and two that may stall, which a profile of another day has in reverse.
+TEST(TrialPredictions, AWayThatMayStallIsNotBegunWithWhereOursRefutesThem) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times said = {70 * kMs, 90 * kMs, 2300 * kMs};
+  for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, said[way]);
+  for (const std::size_t way : {0u, 1u}) trial.expects(way, 4600 * kMs);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(trial.way(), 2u) << "call " << i;
+    call(trial, {2300 * kMs, 3000 * kMs, 75 * kMs});
+  }
+  EXPECT_TRUE(trial.refutes_predictions());
+}
+
+TEST(TrialPredictions, AWayThatMayStallIsBegunWithWhereOursVouchesForThem) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times times = {70 * kMs, 90 * kMs, 200 * kMs};
+  for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, times[way]);
+  for (const std::size_t way : {0u, 1u}) trial.expects(way, 4600 * kMs);
+  EXPECT_EQ(calls(trial, 19, times), 2 * 200 * kMs + 17 * 70 * kMs);
+  EXPECT_FALSE(trial.refutes_predictions());
+}
+
+// What such a way was predicted to take, it does not: others like it are not tried for nothing.
+TEST(TrialPredictions, OneStallIsEnough) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times said = {50 * kMs, 55 * kMs, 60 * kMs, 70 * kMs};
+  for (std::size_t way = 0; way < 4; ++way) trial.predicts(way, said[way]);
+  for (const std::size_t way : {0u, 1u, 2u}) trial.expects(way, 4600 * kMs);
+  const Times times = {2300 * kMs, 2300 * kMs, 2300 * kMs, 70 * kMs};
+  calls(trial, 50, times);
+  EXPECT_EQ(trial.way(), 3u);
+  EXPECT_EQ(trial.sightings(1) + trial.sightings(2), 0u);
+}
+
 TEST(TrialPredictions, WrongByOneFactorTheyHold) {
   for (const base::Nanos factor : {1, 4, 16}) {
     Trial trial = predicted({100 * kMs, 300 * kMs, 103 * kMs, 250 * kMs});

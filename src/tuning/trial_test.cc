@@ -227,6 +227,59 @@ TEST(Trial, AWrongDecisionOfAnEarlierJobCostsTwoCalls) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
+// The library may stall: a decision that says the reverse of what is true must not begin with it.
+TEST(Trial, ACallOfOursRefutesADecisionForALibraryThatMayStall) {
+  const Times now = {70 * kMs, 2300 * kMs};
+  for (const base::Nanos said : {2300 * kMs, base::Nanos{0}}) {  // 0: the other job saw one way
+    Trial trial({Transport::kUdp, Transport::kMpi});
+    trial.expects(1, 4600 * kMs);
+    trial.adopt(1, {said, 80 * kMs});
+    EXPECT_EQ(trial.way(), 0u);
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_EQ(trial.way(), 0u) << "call " << i;
+      call(trial, now);
+    }
+    EXPECT_EQ(trial.reopened(), 1u);
+  }
+}
+
+TEST(Trial, OneStallRefutesADecisionThatACallOfOursHasVouchedFor) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 4600 * kMs);
+  trial.adopt(1, {70 * kMs, 7 * kMs});
+  EXPECT_EQ(calls(trial, 50, {75 * kMs, 2300 * kMs}), (49 * 75 + 2300) * kMs);
+}
+
+TEST(Trial, ACallOfOursVouchesForADecisionThatHolds) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 4600 * kMs);
+  trial.adopt(1, {70 * kMs, 40 * kMs});
+  call(trial, {75 * kMs, 40 * kMs});
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(trial.way(), 1u) << "call " << i;
+    call(trial, {75 * kMs, i == 0 ? 300 * kMs : 40 * kMs});  // the first opens connections
+  }
+  EXPECT_EQ(trial.reopened(), 0u);
+}
+
+// Seen in a lucky moment, and then it waits in every call.
+TEST(Trial, AChosenWayThatBeginsToStallIsLeftAfterAFewCalls) {
+  for (int begins = 0; begins < 40; ++begins) {
+    Trial trial({Transport::kUdp, Transport::kMpi});
+    const Times lucky = {100 * kMs, 50 * kMs};
+    trial.expects(1, 600 * kMs);
+    for (int i = 0; trial.chosen() != 1 || !trial.decided(); ++i) {
+      ASSERT_LT(i, 1000);
+      call(trial, lucky);
+    }
+    calls(trial, begins, lucky);
+    int stalls = 0;
+    for (int i = 0; i < 60; ++i) stalls += call(trial, {100 * kMs, 2300 * kMs}) > 1000 * kMs;
+    EXPECT_LE(stalls, 8) << "from call " << begins;
+    EXPECT_EQ(trial.way(), 0u);
+  }
+}
+
 TEST(Trial, AWrongDecisionAboutShortCallsCostsAFewMore) {
   Trial trial({Transport::kUdp, Transport::kMpi});
   trial.adopt(0, {2 * kMs, 9 * kMs});
