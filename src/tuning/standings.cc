@@ -112,13 +112,13 @@ double Standings::expected(std::size_t way) const {
     const double warming = stalled ? 1 : Rules::kWarming;
     return std::max(0.0, ratio(candidate.seen.first(), best) / warming - 1);
   }
-  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
+  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
+  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1 + stall;
   double alike = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
     alike = std::min(alike, ratio(time(other), best));
   }
-  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
   const Heard& heard = candidate.heard;
   if (heard.times > 0) return std::max({heard.times, ratio(heard.least, best), 1.0}) - 1 + stall;
   return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1 + stall;

@@ -64,6 +64,23 @@ TEST(TrialPredictions, AWayThatMayStallIsBegunWithWhereOursVouchesForThem) {
   EXPECT_FALSE(trial.refutes_predictions());
 }
 
+// One late sighting of ours makes no gain of what is predicted to be no faster.
+TEST(TrialPredictions, AWayThatMayStallIsLeftWhereLittleIsToGain) {
+  for (const base::Nanos late : {33, 38, 120}) {
+    Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+    trial.set_librarys_own(2);
+    const Times said = {33 * kMs, 34 * kMs, 2000 * kMs};
+    for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, said[way]);
+    for (const std::size_t way : {1u, 2u}) trial.expects(way, 2000 * kMs);
+    call(trial, {200 * kMs, 0, 0});
+    call(trial, {late * kMs, 0, 0});
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(trial.way(), 0u) << "call " << i << " after one of " << late << " ms";
+      call(trial, {33 * kMs, 3000 * kMs, 3000 * kMs});
+    }
+  }
+}
+
 // What such a way was predicted to take, it does not: others like it are not tried for nothing.
 TEST(TrialPredictions, OneStallIsEnough) {
   Trial trial({Transport::kMpi, Transport::kMpi, Transport::kMpi, Transport::kUdp});
