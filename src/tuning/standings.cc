@@ -73,7 +73,7 @@ bool Standings::to_warm(std::size_t way) const {
 
 std::size_t Standings::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.count();
-  if (seen == 0) return 1;
+  if (seen == 0) return ways_[way].stall > 0 && librarys_own(way) && to_warm(way) ? 0 : 1;
   if (seen < Rules::kOneByOne) {
     const bool at_once = is_short() && !aside(way) && !seems_late(way) && ways_[way].stall == 0;
     return at_once ? Rules::kOneByOne - seen : 1;
@@ -82,7 +82,7 @@ std::size_t Standings::run(std::size_t way) const {
 }
 
 std::size_t Standings::leads(std::size_t way) const {
-  if (is_short()) return run(way);
+  if (is_short()) return std::max<std::size_t>(run(way), 1);
   return to_warm(way) ? 1 : 0;
 }
 
@@ -125,7 +125,7 @@ double Standings::expected(std::size_t way) const {
 }
 
 double Standings::cost(std::size_t way) const {
-  const auto calls = static_cast<double>(warms_alone(way) ? 1 : leads(way) + run(way));
+  const auto calls = static_cast<double>(leads(way) + run(way));
   return calls * expected(way) + opening(way);
 }
 

@@ -33,7 +33,15 @@ struct Candidate {
   base::Nanos opening = 0;    // expected time of its first call beyond later ones
   base::Nanos stall = 0;      // how long a call may wait for time-outs; 0: it will not
   Heard heard;
-  bool out = false;  // clearly behind
+  bool out = false;      // clearly behind
+  bool refuted = false;  // something was predicted of it, or of another way, that cannot be
+
+  // Whether a call that took `time` has waited for time-outs, which nobody expected.
+  bool waited(base::Nanos time) const {
+    const base::Nanos said = predicted > 0 ? predicted : seen.known();
+    return stall > 0 && said > 0 && time - said > stall / 3 &&
+           base::ratio(time, said) > TrialRules::kAside;
+  }
 };
 
 class Standings {
@@ -73,12 +81,6 @@ class Standings {
   // Whether nobody knows whether calls of the way wait for time-outs. Predictions do, of a way that
   // should be clearly faster than those seen, while none that may wait has taken longer.
   bool risky(std::size_t way) const;
-  // Whether a call of the way that took `time` has waited for time-outs, which nobody expected.
-  bool waited(std::size_t way, base::Nanos time) const;
-  // Whether the first call of the way is no sighting, and may wait for time-outs.
-  bool warms_alone(std::size_t way) const {
-    return ways_[way].stall > 0 && librarys_own(way) && to_warm(way);
-  }
   bool seen_often(std::size_t way) const {
     return ways_[way].seen.count() >= TrialRules::kOneByOne;
   }
@@ -92,7 +94,8 @@ class Standings {
   // A way that was seen once and took long, or has to open connections first: the calls made so far
   // must pay.
   bool aside(std::size_t way) const;
-  // Sightings of the way in a row, the next time; and the calls before them, which are none.
+  // Sightings of the way in a row, the next time; and the calls before them, which are none. 0: its
+  // first call alone, which is no sighting and may stall.
   std::size_t run(std::size_t way) const;
   std::size_t leads(std::size_t way) const;
   // What one more call of the way costs beyond the best one's, in calls of the best.

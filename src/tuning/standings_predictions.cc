@@ -60,17 +60,8 @@ bool Standings::risky(std::size_t way) const {
   if (ways_seen() > 0 && ratio(candidate.predicted, ways_[fastest()].predicted) > Rules::kClearly) {
     return true;  // there is little to gain
   }
-  for (std::size_t other = 0; other < ways_.size(); ++other) {
-    if (waited(other, ways_[other].seen.shown())) return true;
-  }
-  return false;
-}
-
-bool Standings::waited(std::size_t way, base::Nanos time) const {
-  const Candidate& candidate = ways_[way];
-  const base::Nanos said = candidate.predicted > 0 ? candidate.predicted : candidate.seen.known();
-  return candidate.stall > 0 && said > 0 && time - said > candidate.stall / 3 &&
-         ratio(time, said) > Rules::kAside;
+  return std::any_of(ways_.begin(), ways_.end(),
+                     [](const Candidate& one) { return one.waited(one.seen.shown()); });
 }
 
 bool Standings::surprised() const {
@@ -84,7 +75,7 @@ bool Standings::seems_late(std::size_t way) const {
   const std::size_t best = fastest();
   const base::Nanos of_best = ways_[best].predicted;
   if (candidate.seen.count() != 1 || way == best || candidate.predicted >= of_best) return false;
-  if (candidate.predicted <= 0 || waited(way, time(way))) return false;
+  if (candidate.predicted <= 0 || candidate.waited(time(way))) return false;
   const double usual = ratio(least(), of_best);
   return ratio(time(way), candidate.predicted) > Rules::kSurprise * usual;
 }

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <limits>
 #include <optional>
-#include <utility>
 
 namespace alm::tuning {
 
@@ -23,15 +22,9 @@ void Trial::begin() {
     if (!ways_[way].out) open.push_back(way);
   }
   batch_.clear();
-  vouched_for_.reset();
-  if (!open.empty()) chosen_ = first_ = open.front();
+  if (!open.empty()) chosen_ = first_ = vouching_.begin(ways_, open.front(), false);
   if (open.size() <= 1) return decide(0);
   batch_ = {{first_, true}};
-  if (const std::size_t witness = find_witness(); witness != first_) {
-    vouched_for_ = first_;
-    chosen_ = first_ = witness;
-    batch_ = {{witness, true}};
-  }
   if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
 }
 
@@ -54,7 +47,7 @@ void Trial::took(base::Nanos time) {
   Sightings& seen = ways_[way()].seen;
   if (ways_.calls() == 1 || (decided() && !seen.called() && seen.none())) {
     seen.began(!decided());
-    if (!vouched_for_ && !vouched_) return;
+    if (!vouching_.waits()) return;
     times_.push_back(time);
     return come_to_agree();
   }
@@ -82,11 +75,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   budget_.count_agreement(-slowest.back());
   due_ = false;
   times_.clear();
-  if (vouched_for_) return hold_against(slowest.front());
-  if (std::exchange(vouched_, false)) {
-    if (ways_.waited(chosen_, slowest.front())) reopen(slowest.front());
-    return;
-  }
+  if (vouching_.waits()) return hold_against(slowest.front());
   const base::Nanos recent = slowest[slowest.size() - 2];
   const bool drifted = Drift::is_drift(recent, time(chosen_));
   const bool adopted = drift_.compares_adopted();
@@ -154,44 +143,20 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   decide(0);
   choose(way);
   drift_.adopt();
-  vouched_for_ = chosen_;
-  chosen_ = find_witness();
-  if (chosen_ == vouched_for_) vouched_for_.reset();
+  chosen_ = vouching_.begin(ways_, way, true);
 }
 
-// What a call of the way takes by an earlier job, or by prediction; 0: not known.
-base::Nanos Trial::said(std::size_t way) const {
-  return decided() ? time(way) : ways_[way].predicted;
-}
-
-// The way whose call tells whether what is said holds, before one of the chosen way is begun: that
-// may stall for much longer than it is said to take. Where it cannot, the chosen way itself.
-std::size_t Trial::find_witness() const {
-  const Candidate& chosen = ways_[chosen_];
-  if (said(chosen_) == 0 || ratio(chosen.stall, said(chosen_)) <= Rules::kAside) return chosen_;
-  std::optional<std::size_t> found;
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (ways_[way].stall > 0 || ways_[way].out) continue;
-    const bool first = !found || (said(*found) == 0 && said(way) > 0);
-    if (first || (said(way) > 0 && said(way) < said(*found))) found = way;
-  }
-  return found.value_or(chosen_);
-}
-
-// The first call is cold, and ranks come to it apart: that it takes longer says nothing, that it
-// takes less than it can refutes all that is said.
-void Trial::hold_against(base::Nanos witnessed) {
-  const std::size_t way = *vouched_for_;
-  vouched_for_.reset();
-  const bool refuted = ratio(said(chosen_), witnessed) > Rules::kFarOff;
-  if (decided()) {
-    vouched_ = !refuted && ratio(witnessed, said(way)) >= Rules::kClearly;
-    if (vouched_) return choose(way);
-    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].seen.know(0);
-    reopen(witnessed);
-  } else if (refuted) {
-    for (std::size_t i = 0; i < ways_.size(); ++i) ways_[i].predicted = 0;
-    predictions_refuted_ = true;
+// A call that another way has made, or the first one of a way that another has vouched for.
+void Trial::hold_against(base::Nanos time) {
+  const bool adopted = decided();
+  switch (vouching_.judge(ways_, chosen_, time)) {
+    case Vouching::Verdict::kHolds:
+      return choose(chosen_);
+    case Vouching::Verdict::kRefuted:
+      if (adopted) reopen(time);
+      return;
+    case Vouching::Verdict::kStalled:
+      return reopen(time);
   }
 }
 
@@ -204,7 +169,7 @@ void Trial::rule_out(std::size_t way) {
   ways_[way].out = true;
   ways_[way].seen.know(0);
   if (decided()) {
-    if (vouched_for_) choose(*std::exchange(vouched_for_, std::nullopt));
+    if (const auto waiting = vouching_.end()) choose(*waiting);
     if (chosen_ == way) chosen_ = 0;
     return decide(0);
   }
@@ -232,8 +197,8 @@ void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
 // Where the first call of the library's own way may stall the ranks agree on it before the next.
 void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
-  if (ways_.warms_alone(way)) return batch_.push_back({way, false});
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
+  if (run == 0) return;
   batch_.push_back({way, true, ways_.is_short() && run > 1});
   batch_.insert(batch_.end(), run - 1, {way, true});
 }

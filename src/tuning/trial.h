@@ -64,7 +64,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -73,6 +72,7 @@
 #include "tuning/budget.h"
 #include "tuning/drift.h"
 #include "tuning/standings.h"
+#include "tuning/vouching.h"
 
 namespace alm::tuning {
 
@@ -125,8 +125,6 @@ class Trial {
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
   // Where calls of the first way may wait for time-outs, another way's call vouches for them first.
   void predicts(std::size_t way, base::Nanos time);
-  // That call has shown that they are of another network or day: nothing goes by them.
-  bool refutes_predictions() const { return predictions_refuted_; }
 
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
@@ -144,7 +142,6 @@ class Trial {
   bool has_decided() const { return has_decided_; }
   // Whether a sighting of some way waits until it can be afforded.
   bool postponed() const { return budget_.postponed(); }
-  std::size_t ways() const { return ways_.size(); }
   // How the ways stand.
   const Standings& standings() const { return ways_; }
   // The time of the way on which decisions rest; 0: not known yet.
@@ -170,9 +167,7 @@ class Trial {
   void plan();
   void decide(double postponed_cost);
   void choose(std::size_t way);
-  base::Nanos said(std::size_t way) const;
-  std::size_t find_witness() const;
-  void hold_against(base::Nanos witnessed);
+  void hold_against(base::Nanos time);
   void come_to_agree();
   void await_turn();
   double spent_by_calls() const;
@@ -182,6 +177,7 @@ class Trial {
   Standings ways_;
   Budget budget_;
   Drift drift_;
+  Vouching vouching_;
   std::size_t first_ = 0;           // the way of the first call, whose excess is no cost of trying
   base::Nanos span_ = 0;            // TrialRules::kSpan, scaled to the speed of the network
   std::vector<Turn> batch_;         // calls until the ranks agree; empty: decided
@@ -190,9 +186,6 @@ class Trial {
   bool has_decided_ = false;
   bool doubted_ = false;  // the batch shows whether the chosen way has become slower
   std::size_t chosen_ = 0;
-  std::optional<std::size_t> vouched_for_;  // waits for the first call, which another way takes
-  bool vouched_ = false;  // the next call is the first of a way that another has vouched for
-  bool predictions_refuted_ = false;
   std::uint32_t reopened_ = 0;
 };
 

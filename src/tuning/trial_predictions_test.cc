@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "tuning/decisions.h"
 #include "tuning/trial_test_calls.h"
 
 namespace alm::tuning {
@@ -51,7 +52,7 @@ TEST(TrialPredictions, AWayThatMayStallIsNotBegunWithWhereOursRefutesThem) {
     ASSERT_EQ(trial.way(), 2u) << "call " << i;
     call(trial, {2300 * kMs, 3000 * kMs, 75 * kMs});
   }
-  EXPECT_TRUE(trial.refutes_predictions());
+  EXPECT_TRUE(refutes_predictions(trial));
 }
 
 TEST(TrialPredictions, AWayThatMayStallIsBegunWithWhereOursVouchesForThem) {
@@ -61,7 +62,7 @@ TEST(TrialPredictions, AWayThatMayStallIsBegunWithWhereOursVouchesForThem) {
   for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, times[way]);
   for (const std::size_t way : {0u, 1u}) trial.expects(way, 4600 * kMs);
   EXPECT_EQ(calls(trial, 19, times), 2 * 200 * kMs + 17 * 70 * kMs);
-  EXPECT_FALSE(trial.refutes_predictions());
+  EXPECT_FALSE(refutes_predictions(trial));
 }
 
 // One late sighting of ours makes no gain of what is predicted to be no faster.
