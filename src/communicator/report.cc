@@ -39,7 +39,7 @@ void Report::announce_blocks(const char* function) {
 
 void Report::begins(const Tried& tried) const {
   if (!shows()) return;
-  std::string text = subject_text(tried) + "begins with " + way_text(tried.way());
+  std::string text = subject_text(tried) + "begins with " + way_text(tried.ways.front());
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     text += way == 0 ? " (predicted: " : "; " + ways_.name_of(tried.ways[way]) + ": ";
     text += tried.predicted[way] == 0
@@ -115,8 +115,8 @@ void Report::refutes_decision(const Tried& tried) const {
   if (tried.adopted->line == 0 || way == nullptr) return;
   job_.warn_first(
       "decisions",
-      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call; calls of it, or of the others, "
-                  "take other times now: it was decided on another day. Ways are tried anew.",
+      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call, and takes much longer "
+                  "now: it was decided on another day. Ways are tried anew.",
                   job_.options.decisions, tried.adopted->line, subject_text(tried), way->name,
                   milliseconds(way->time)));
 }

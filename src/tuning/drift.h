@@ -14,10 +14,10 @@ namespace alm::tuning {
 class Drift {
  public:
   // A way has been chosen, after so many calls in total. Longer calls than its usual ones by far
-  // count as so long (TrialRules::kSpike). `may_stall`: the ranks compare early and often.
-  void begin(std::uint64_t calls, bool may_stall = false) {
+  // count as so long (TrialRules::kSpike).
+  void begin(std::uint64_t calls) {
     decided_at_ = calls;
-    look_ = may_stall ? TrialRules::kLookStalling : TrialRules::kFirstLook;
+    look_ = TrialRules::kFirstLook;
     recent_ = 0;
   }
   // An earlier job has chosen the way: the ranks compare early, and no long call is cut.
@@ -46,11 +46,7 @@ class Drift {
 
   bool to_look(std::uint64_t calls) const { return calls - decided_at_ >= look_; }
   void looked(std::uint64_t calls) {
-    if (look_ < TrialRules::kFirstLook) recent_ = 0;  // what came last must show by itself
-    while (to_look(calls)) {
-      look_ = look_ < TrialRules::kFirstLook ? look_ + TrialRules::kLookStalling
-                                             : look_ * TrialRules::kLookGrowth;
-    }
+    while (to_look(calls)) look_ *= TrialRules::kLookGrowth;
   }
   // Whether a way that took `before` takes much longer now.
   static bool is_drift(base::Nanos now, base::Nanos before) {

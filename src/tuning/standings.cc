@@ -73,16 +73,15 @@ bool Standings::to_warm(std::size_t way) const {
 
 std::size_t Standings::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.count();
-  if (seen == 0) return ways_[way].stall > 0 && librarys_own(way) && to_warm(way) ? 0 : 1;
+  if (seen == 0) return 1;
   if (seen < Rules::kOneByOne) {
-    const bool at_once = is_short() && !aside(way) && !seems_late(way) && ways_[way].stall == 0;
-    return at_once ? Rules::kOneByOne - seen : 1;
+    return is_short() && !aside(way) && !seems_late(way) ? Rules::kOneByOne - seen : 1;
   }
   return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
 }
 
 std::size_t Standings::leads(std::size_t way) const {
-  if (is_short()) return std::max<std::size_t>(run(way), 1);
+  if (is_short()) return run(way);
   return to_warm(way) ? 1 : 0;
 }
 
@@ -112,20 +111,22 @@ double Standings::expected(std::size_t way) const {
     const double warming = stalled ? 1 : Rules::kWarming;
     return std::max(0.0, ratio(candidate.seen.first(), best) / warming - 1);
   }
-  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
-  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1 + stall;
+  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
   double alike = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
     alike = std::min(alike, ratio(time(other), best));
   }
+  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
   const Heard& heard = candidate.heard;
   if (heard.times > 0) return std::max({heard.times, ratio(heard.least, best), 1.0}) - 1 + stall;
   return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1 + stall;
 }
 
 double Standings::cost(std::size_t way) const {
-  const auto calls = static_cast<double>(leads(way) + run(way));
+  // The first call of the library's own way alone, where it may stall.
+  const bool alone = risky(way) && librarys_own(way);
+  const auto calls = static_cast<double>(alone ? 1 : leads(way) + run(way));
   return calls * expected(way) + opening(way);
 }
 

@@ -22,7 +22,7 @@ void Trial::begin() {
     if (!ways_[way].out) open.push_back(way);
   }
   batch_.clear();
-  if (!open.empty()) chosen_ = first_ = vouching_.begin(ways_, open.front(), false);
+  if (!open.empty()) chosen_ = first_ = open.front();
   if (open.size() <= 1) return decide(0);
   batch_ = {{first_, true}};
   if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
@@ -44,13 +44,7 @@ std::uint64_t Trial::taken_as_made() const {
 
 void Trial::took(base::Nanos time) {
   ways_.count_call();
-  Sightings& seen = ways_[way()].seen;
-  if (ways_.calls() == 1 || (decided() && !seen.called() && seen.none())) {
-    seen.began(!decided());
-    if (!vouching_.waits()) return;
-    times_.push_back(time);
-    return come_to_agree();
-  }
+  if (ways_.calls() == 1) return ways_[chosen_].seen.began(!decided());
   if (!batch_.empty()) {
     times_.push_back(time);
     if (times_.size() == batch_.size()) come_to_agree();
@@ -73,12 +67,11 @@ void Trial::come_to_agree() {
 void Trial::agree(const std::vector<base::Nanos>& slowest) {
   assert(slowest.size() == times_.size());
   budget_.count_agreement(-slowest.back());
-  due_ = false;
-  times_.clear();
-  if (vouching_.waits()) return hold_against(slowest.front());
   const base::Nanos recent = slowest[slowest.size() - 2];
   const bool drifted = Drift::is_drift(recent, time(chosen_));
   const bool adopted = drift_.compares_adopted();
+  due_ = false;
+  times_.clear();
   if (doubted_) return confirm(slowest);
   if (!batch_.empty()) {
     drift_.forget();
@@ -99,8 +92,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     if (ratio(recent, time(chosen_)) > Rules::kAside) return reopen(recent);
   }
   drift_.looked(ways_.calls());
-  const bool dear = adopted || ways_[chosen_].stall > 0;
-  if (drifted) return doubt(dear ? Rules::kConfirmingDear : Rules::kConfirming);
+  if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);
   follow(recent);
   await_turn();
 }
@@ -143,21 +135,6 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   decide(0);
   choose(way);
   drift_.adopt();
-  chosen_ = vouching_.begin(ways_, way, true);
-}
-
-// A call that another way has made, or the first one of a way that another has vouched for.
-void Trial::hold_against(base::Nanos time) {
-  const bool adopted = decided();
-  switch (vouching_.judge(ways_, chosen_, time)) {
-    case Vouching::Verdict::kHolds:
-      return choose(chosen_);
-    case Vouching::Verdict::kRefuted:
-      if (adopted) reopen(time);
-      return;
-    case Vouching::Verdict::kStalled:
-      return reopen(time);
-  }
 }
 
 void Trial::choose(std::size_t way) {
@@ -169,7 +146,6 @@ void Trial::rule_out(std::size_t way) {
   ways_[way].out = true;
   ways_[way].seen.know(0);
   if (decided()) {
-    if (const auto waiting = vouching_.end()) choose(*waiting);
     if (chosen_ == way) chosen_ = 0;
     return decide(0);
   }
@@ -197,8 +173,8 @@ void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
 // Where the first call of the library's own way may stall the ranks agree on it before the next.
 void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
+  if (ways_.risky(way) && ways_.librarys_own(way)) return batch_.push_back({way, false});
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
-  if (run == 0) return;
   batch_.push_back({way, true, ways_.is_short() && run > 1});
   batch_.insert(batch_.end(), run - 1, {way, true});
 }
@@ -293,7 +269,7 @@ void Trial::decide(double postponed_cost) {
   has_decided_ = true;
   budget_.postpone(postponed_cost);
   await_turn();
-  drift_.begin(ways_.calls(), ways_[chosen_].stall > 0);
+  drift_.begin(ways_.calls());
 }
 
 void Trial::reopen(base::Nanos now) {

@@ -71,8 +71,7 @@ struct TrialRules {
   };
   static constexpr std::array<Behind, 6> kBehind = {
       {{2, 2}, {3, 1.6}, {4, 1.4}, {6, 1.25}, {8, 1.2}, {16, 1.1}}};
-  static constexpr std::array<Behind, 5> kShortBehind = {
-      {{2, 8}, {4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
+  static constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
 
   // --- What predictions change
   // While predictions hold, little is tried in a program's first kTrusting calls of a size: trying
@@ -106,9 +105,6 @@ struct TrialRules {
   // The ranks compare at calls 64, 256, 1024, ...: often enough to see drift, too rarely to cost.
   static constexpr std::uint64_t kFirstLook = 64;
   static constexpr std::uint64_t kLookGrowth = 4;
-  // Up to the first of these they compare after every so many calls of a way whose packets may
-  // overflow queues: it may have been seen in a lucky moment, and waits in every call after that.
-  static constexpr std::uint64_t kLookStalling = 4;
   // A way that takes so many times as long as at the decision has drifted.
   static constexpr double kDrift = 1.5;
   // So many sightings of the chosen way confirm or refute drift.
@@ -118,8 +114,7 @@ struct TrialRules {
   // calls are compared once more when they are no longer cold.
   static constexpr std::uint64_t kFirstLookAdopted = 1;
   static constexpr std::uint64_t kSecondLookAdopted = 6;
-  // So few confirm it, or that a way waits for time-outs: each call may take seconds.
-  static constexpr std::ptrdiff_t kConfirmingDear = 2;
+  static constexpr std::ptrdiff_t kConfirmingAdopted = 2;
   // A new call has the weight 1 / kSmoothing in the smoothed time.
   static constexpr base::Nanos kSmoothing = 16;
   // The smoothed time counts after so many calls.
