@@ -14,11 +14,13 @@ int nothing(Arguments...) {
   return MPI_SUCCESS;
 }
 
+MPI_Errhandler errors_return() { return from_opaque<MPI_Errhandler>(1); }
+
 // A library in which every code is its class, and which says that a communicator is revoked when it
 // has been asked `looks_before_revoked` times.
 messages::MpiApi api() {
   messages::MpiApi made;
-  made.errors_return = from_opaque<MPI_Errhandler>(1);
+  made.errors_return = errors_return();
   made.errors_are_fatal = from_opaque<MPI_Errhandler>(2);
   made.Type_create_keyval = nothing;
   made.Comm_create_keyval = nothing;
@@ -27,7 +29,7 @@ messages::MpiApi api() {
   made.Irecv = nothing;
   made.Test = nothing;
   made.Comm_get_errhandler = [](MPI_Comm, MPI_Errhandler* handler) {
-    *handler = api().errors_return;
+    *handler = errors_return();
     return MPI_SUCCESS;
   };
   made.Comm_is_revoked = [](MPI_Comm, int* revoked) {
