@@ -39,12 +39,16 @@ void Report::announce_blocks(const char* function) {
 
 void Report::begins(const Tried& tried) const {
   if (!shows()) return;
-  std::string text = subject_text(tried) + "begins with " + way_text(tried.ways.front());
+  const auto predicted = [&](std::size_t way) -> std::string {
+    if (tried.predicted[way] == 0) return "nothing";
+    return fmt::format("{:.3g} ms", milliseconds(tried.predicted[way]));
+  };
+  const std::size_t first = tried.trial.way();
+  std::string text = fmt::format("{}begins with {} (predicted: {}", subject_text(tried),
+                                 way_text(tried.way()), predicted(first));
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
-    text += way == 0 ? " (predicted: " : "; " + ways_.name_of(tried.ways[way]) + ": ";
-    text += tried.predicted[way] == 0
-                ? "nothing"
-                : fmt::format("{:.3g} ms", milliseconds(tried.predicted[way]));
+    if (way == first) continue;
+    text += fmt::format("; {}: {}", ways_.name_of(tried.ways[way]), predicted(way));
   }
   job_.log.info(text + ")");
 }
@@ -115,8 +119,8 @@ void Report::refutes_decision(const Tried& tried) const {
   if (tried.adopted->line == 0 || way == nullptr) return;
   job_.warn_first(
       "decisions",
-      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call, and takes much longer "
-                  "now: it was decided on another day. Ways are tried anew.",
+      fmt::format("{}:{}: {}{} was decided on at {:.3g} ms a call; calls of it, or of the others, "
+                  "take other times now: it was decided on another day. Ways are tried anew.",
                   job_.options.decisions, tried.adopted->line, subject_text(tried), way->name,
                   milliseconds(way->time)));
 }

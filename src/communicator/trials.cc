@@ -119,7 +119,7 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
 }
 
 // Where ours goes over UDP the messages of the library, and ours by it, go over TCP on the same
-// network. A profile knows whether they stall.
+// network.
 void Trials::risk(Tried& tried, std::uint64_t bytes) const {
   tried.stalls.assign(tried.ways.size(), 0);
   if (!ways_.goes_over_udp({})) return;
@@ -128,8 +128,7 @@ void Trials::risk(Tried& tried, std::uint64_t bytes) const {
       tuning::stall_of(std::uint64_t{members_.ranks - 1} * members_.placement.most(), block,
                        job_.options.time_scale);
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
-    const bool foreseen = i < tried.predicted.size() && tried.predicted[i] > 0;
-    if (ways_.goes_over_udp(tried.ways[i]) || foreseen) continue;
+    if (ways_.goes_over_udp(tried.ways[i])) continue;
     tried.stalls[i] = stall;
     tried.trial.expects(i, stall);
   }

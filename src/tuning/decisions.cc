@@ -177,7 +177,7 @@ std::string why_chosen(const Trial& trial) {
   std::size_t fastest = trial.chosen();
   std::size_t seen = 0;
   std::size_t hopeless = 0;
-  for (std::size_t way = 0; way < trial.ways(); ++way) {
+  for (std::size_t way = 0; way < trial.standings().size(); ++way) {
     if (trial.time(way) == 0) {
       if (trial.standings().cannot_win(way)) ++hopeless;
       continue;
@@ -192,7 +192,7 @@ std::string why_chosen(const Trial& trial) {
     text = fmt::format("preferred, and none of {} is clearly faster", seen);
   }
   if (hopeless > 0) text += fmt::format("; of {} the packets alone take longer", hopeless);
-  if (const std::size_t dear = trial.ways() - seen - hopeless; dear > 0) {
+  if (const std::size_t dear = trial.standings().size() - seen - hopeless; dear > 0) {
     text += fmt::format("; {} too dear to be tried yet", dear);
   }
   return text;
@@ -201,7 +201,9 @@ std::string why_chosen(const Trial& trial) {
 bool refutes_predictions(const Trial& trial) {
   const std::size_t way = trial.chosen();
   const base::Nanos predicted = trial.standings()[way].predicted;
-  if (!trial.has_decided() || predicted <= 0) return false;
+  if (!trial.has_decided()) return false;
+  if (trial.standings()[way].refuted) return true;
+  if (predicted <= 0) return false;
   const double times = base::ratio(trial.time(way), predicted);
   if (times * TrialRules::kFarOff < 1) return true;  // nothing makes a call that much shorter
   return times > TrialRules::kFarOff && trial.sightings(way) >= TrialRules::kOneByOne;

@@ -18,6 +18,7 @@ class Sightings {
 
   // The time from before this trial, from an earlier job; 0: not known.
   void know(base::Nanos time) { known_ = time; }
+  base::Nanos known() const { return known_; }
   // It is the way of the very first call, which is no sighting.
   void began(bool in_trial) {
     began_ = true;

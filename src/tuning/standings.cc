@@ -71,17 +71,33 @@ bool Standings::to_warm(std::size_t way) const {
   return (librarys_own(way) || candidate.opening > 0) && !candidate.seen.called();
 }
 
+namespace {
+
+// Whether sightings of the way come in ever longer runs (TrialRules::kShort): not if each may wait
+// for time-outs.
+bool in_long_runs(const Standings& ways, std::size_t way) {
+  return ways.is_short() && ways[way].stall == 0;
+}
+
+}  // namespace
+
 std::size_t Standings::run(std::size_t way) const {
   const std::size_t seen = ways_[way].seen.count();
-  if (seen == 0) return 1;
+  if (seen == 0) return ways_[way].stall > 0 && librarys_own(way) && to_warm(way) ? 0 : 1;
   if (seen < Rules::kOneByOne) {
-    return is_short() && !aside(way) && !seems_late(way) ? Rules::kOneByOne - seen : 1;
+    const bool at_once = in_long_runs(*this, way) && !aside(way) && !seems_late(way);
+    return at_once ? Rules::kOneByOne - seen : 1;
   }
-  return is_short() ? std::bit_floor(seen) : std::bit_floor(seen) / 2;
+  if (in_long_runs(*this, way)) return std::bit_floor(seen);
+  const std::size_t half = std::bit_floor(seen) / 2;
+  return is_short() ? std::min(half, Rules::kRunStalling) : half;
 }
 
 std::size_t Standings::leads(std::size_t way) const {
-  if (is_short()) return run(way);
+  if (is_short()) {
+    const std::size_t leads = std::max<std::size_t>(run(way), 1);
+    return in_long_runs(*this, way) ? leads : std::min(leads, Rules::kRunStalling / 2);
+  }
   return to_warm(way) ? 1 : 0;
 }
 
@@ -111,23 +127,22 @@ double Standings::expected(std::size_t way) const {
     const double warming = stalled ? 1 : Rules::kWarming;
     return std::max(0.0, ratio(candidate.seen.first(), best) / warming - 1);
   }
-  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1;
+  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
+  if (candidate.predicted > 0 && predictions_hold()) return foreseen(way) - 1 + stall;
   double alike = std::numeric_limits<double>::infinity();
   for (std::size_t other = 0; other < ways_.size(); ++other) {
     if (ways_[other].transport != candidate.transport || time(other) == 0) continue;
     alike = std::min(alike, ratio(time(other), best));
   }
-  const double stall = risky(way) ? ratio(candidate.stall, best) : 0;
   const Heard& heard = candidate.heard;
   if (heard.times > 0) return std::max({heard.times, ratio(heard.least, best), 1.0}) - 1 + stall;
   return (std::isinf(alike) ? Rules::kUnseen : std::max(Rules::kUnseen, alike)) - 1 + stall;
 }
 
 double Standings::cost(std::size_t way) const {
-  // The first call of the library's own way alone, where it may stall.
-  const bool alone = risky(way) && librarys_own(way);
-  const auto calls = static_cast<double>(alone ? 1 : leads(way) + run(way));
-  return calls * expected(way) + opening(way);
+  const auto calls = static_cast<double>(leads(way) + run(way));
+  const double stall = ways_[way].suspected ? ratio(ways_[way].stall, least()) : 0;
+  return calls * expected(way) + opening(way) + stall;
 }
 
 // What the first call of the way takes beyond later ones. That of the library's own is no cost of
@@ -146,7 +161,7 @@ bool Standings::again(std::size_t way) const {
 }
 
 bool Standings::aside(std::size_t way) const {
-  if (risky(way) || (ways_[way].opening > 0 && to_warm(way))) return true;
+  if (risky(way) || ways_[way].suspected || (ways_[way].opening > 0 && to_warm(way))) return true;
   if (seems_late(way)) return false;
   return ways_[way].seen.count() == 1 && ratio(time(way), least()) > Rules::kAside;
 }

@@ -33,7 +33,20 @@ struct Candidate {
   base::Nanos opening = 0;    // expected time of its first call beyond later ones
   base::Nanos stall = 0;      // how long a call may wait for time-outs; 0: it will not
   Heard heard;
-  bool out = false;  // clearly behind
+  std::uint32_t stalls = 0;  // seen in this trial
+  bool suspected = false;    // that it will stall
+  bool out = false;          // clearly behind
+  bool refuted = false;      // something was predicted of it, or of another way, that cannot be
+
+  // Whether a call that took so much longer than usual has waited for time-outs.
+  bool is_stall(base::Nanos longer) const {
+    return stall > 0 && longer >= TrialRules::shortest_stall(stall);
+  }
+  // Whether a call that took `time` has, which nobody expected.
+  bool waited(base::Nanos time) const {
+    const base::Nanos said = predicted > 0 ? predicted : seen.known();
+    return said > 0 && is_stall(time - said) && base::ratio(time, said) > TrialRules::kAside;
+  }
 };
 
 class Standings {
@@ -70,10 +83,9 @@ class Standings {
   }
   // Whether calls are short (TrialRules::kShort).
   bool is_short() const { return least() < TrialRules::kShort; }
-  // Whether nobody knows whether calls of the way wait for time-outs.
-  bool risky(std::size_t way) const {
-    return ways_[way].stall > 0 && !ways_[way].seen.called() && ways_[way].seen.none();
-  }
+  // Whether nobody knows whether calls of the way wait for time-outs. Predictions do, of a way that
+  // should be clearly faster than those seen, while none that may wait has taken longer.
+  bool risky(std::size_t way) const;
   bool seen_often(std::size_t way) const {
     return ways_[way].seen.count() >= TrialRules::kOneByOne;
   }
@@ -87,7 +99,8 @@ class Standings {
   // A way that was seen once and took long, or has to open connections first: the calls made so far
   // must pay.
   bool aside(std::size_t way) const;
-  // Sightings of the way in a row, the next time; and the calls before them, which are none.
+  // Sightings of the way in a row, the next time; and the calls before them, which are none. 0: its
+  // first call alone, which is no sighting and may stall.
   std::size_t run(std::size_t way) const;
   std::size_t leads(std::size_t way) const;
   // What one more call of the way costs beyond the best one's, in calls of the best.

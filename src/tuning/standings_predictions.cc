@@ -53,6 +53,17 @@ bool Standings::predictions_hold() const {
   return most <= Rules::kSurprise * least;
 }
 
+bool Standings::risky(std::size_t way) const {
+  const Candidate& candidate = ways_[way];
+  if (candidate.stall == 0 || candidate.seen.called() || !candidate.seen.none()) return false;
+  if (candidate.predicted == 0 || !predictions_hold()) return true;
+  if (ways_seen() > 0 && ratio(candidate.predicted, ways_[fastest()].predicted) > Rules::kClearly) {
+    return true;  // there is little to gain
+  }
+  return std::any_of(ways_.begin(), ways_.end(),
+                     [](const Candidate& one) { return one.waited(one.seen.shown()); });
+}
+
 bool Standings::surprised() const {
   const Candidate& best = ways_[fastest()];
   return ways_seen() == 1 && best.seen.count() == 1 && best.predicted > 0 &&
@@ -64,7 +75,7 @@ bool Standings::seems_late(std::size_t way) const {
   const std::size_t best = fastest();
   const base::Nanos of_best = ways_[best].predicted;
   if (candidate.seen.count() != 1 || way == best || candidate.predicted >= of_best) return false;
-  if (candidate.predicted <= 0) return false;
+  if (candidate.predicted <= 0 || candidate.waited(time(way))) return false;
   const double usual = ratio(least(), of_best);
   return ratio(time(way), candidate.predicted) > Rules::kSurprise * usual;
 }

@@ -10,6 +10,16 @@ namespace alm::tuning {
 using Rules = TrialRules;
 using base::ratio;
 
+namespace {
+
+// A way has waited for time-outs again and again: none that may is trusted from here on. Their
+// packets overflow the same queues, whatever a few lucky sightings have shown.
+void suspect_stalls(Standings& ways) {
+  for (std::size_t way = 0; way < ways.size(); ++way) ways[way].suspected = ways[way].stall > 0;
+}
+
+}  // namespace
+
 Trial::Trial(const std::vector<Transport>& ways, base::Nanos limit, double time_scale)
     : ways_(ways, limit), span_(base::slowed(Rules::kSpan, time_scale)) {
   begin();
@@ -22,7 +32,7 @@ void Trial::begin() {
     if (!ways_[way].out) open.push_back(way);
   }
   batch_.clear();
-  if (!open.empty()) chosen_ = first_ = open.front();
+  if (!open.empty()) chosen_ = first_ = vouching_.begin(ways_, open.front(), false);
   if (open.size() <= 1) return decide(0);
   batch_ = {{first_, true}};
   if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
@@ -31,7 +41,7 @@ void Trial::begin() {
 void Trial::set_limit(base::Nanos limit) {
   if (ways_.limit() > 0 || limit <= 0) return;
   ways_.set_limit(limit);
-  if (!decided() && ways_.calls() <= 1) batch_ = {{0, true}};
+  if (!decided() && ways_.calls() <= 1) batch_ = {{first_, true}};
 }
 
 // The number of calls on which the budget of trying rests.
@@ -44,7 +54,7 @@ std::uint64_t Trial::taken_as_made() const {
 
 void Trial::took(base::Nanos time) {
   ways_.count_call();
-  if (ways_.calls() == 1) return ways_[chosen_].seen.began(!decided());
+  if (ways_.calls() == 1) return ways_[first_].seen.began(!decided());
   if (!batch_.empty()) {
     times_.push_back(time);
     if (times_.size() == batch_.size()) come_to_agree();
@@ -77,6 +87,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     drift_.forget();
     if (drift_.counts(ways_.calls() - batch_.size())) follow(recent);
     count(slowest);
+    if (vouching_.waits() && hold_against(slowest.front())) return;
     ways_.drop();
     return drifted ? doubt(Rules::kConfirming) : plan();
   }
@@ -91,8 +102,13 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     }
     if (ratio(recent, time(chosen_)) > Rules::kAside) return reopen(recent);
   }
+  if (drift_.stalls(recent)) {
+    const base::Nanos stall = Rules::shortest_stall(ways_[chosen_].stall);
+    return reopen(time(chosen_) + stall);
+  }
   drift_.looked(ways_.calls());
-  if (drifted) return doubt(adopted ? Rules::kConfirmingAdopted : Rules::kConfirming);
+  const bool dear = adopted || ways_[chosen_].stall > 0;
+  if (drifted) return doubt(dear ? Rules::kConfirmingDear : Rules::kConfirming);
   follow(recent);
   await_turn();
 }
@@ -135,9 +151,32 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   decide(0);
   choose(way);
   drift_.adopt();
+  first_ = vouching_.begin(ways_, way, true);
+  if (first_ != way) batch_ = {{first_, true}};
+}
+
+// A call has taken `time` that shows whether what is said of the chosen way holds. Returns whether
+// that settles what the next call does: nothing was tried but what an earlier job had decided.
+bool Trial::hold_against(base::Nanos time) {
+  const std::size_t witness = batch_.front().way;
+  const bool holds = vouching_.holds(ways_, witness, time);
+  if (!has_decided_) return false;
+  if (!holds) {
+    chosen_ = witness;
+    reopen(time);
+  } else if (vouching_.waits()) {
+    batch_ = {{chosen_, false}};
+  } else {
+    batch_.clear();
+    drift_.begin(ways_.calls(), ways_[chosen_].stall);
+    choose(chosen_);
+    drift_.adopt();
+  }
+  return true;
 }
 
 void Trial::choose(std::size_t way) {
+  if (way != chosen_) drift_.forgive();
   chosen_ = way;
   drift_.expect(time(way));
 }
@@ -145,17 +184,23 @@ void Trial::choose(std::size_t way) {
 void Trial::rule_out(std::size_t way) {
   ways_[way].out = true;
   ways_[way].seen.know(0);
+  vouching_.end();
+  if (has_decided_ && ways_.calls() == 0) {
+    batch_.clear();
+    first_ = chosen_;
+  }
   if (decided()) {
-    if (chosen_ == way) chosen_ = 0;
+    if (chosen_ == way) chosen_ = first_ = 0;
     return decide(0);
   }
   if (ways_.calls() == 0) return begin();
+  if (chosen_ == way) chosen_ = first_;
   plan();
 }
 
 void Trial::predicts(std::size_t way, base::Nanos time) {
   ways_[way].predicted = time;
-  if (!decided() && ways_.calls() == 0) begin();
+  if (!has_decided_ && ways_.calls() == 0) begin();
 }
 
 void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
@@ -164,7 +209,7 @@ void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
   candidate.heard = heard;
   candidate.stall = stall;
   if (ways_.calls() == 0) {
-    if (!decided()) begin();
+    if (!has_decided_) begin();
   } else if (decided() && !due_ && postponed() && ways_.ways_seen() > 0) {
     plan();
   }
@@ -173,16 +218,22 @@ void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
 // Where the first call of the library's own way may stall the ranks agree on it before the next.
 void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
-  if (ways_.risky(way) && ways_.librarys_own(way)) return batch_.push_back({way, false});
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
-  batch_.push_back({way, true, ways_.is_short() && run > 1});
+  if (run == 0) return;
+  batch_.push_back({way, true, ways_.is_short() && ways_[way].stall == 0 && run > 1});
   batch_.insert(batch_.end(), run - 1, {way, true});
 }
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
-    Sightings& seen = ways_[batch_[i].way].seen;
+    Candidate& way = ways_[batch_[i].way];
+    if (ways_.ways_seen() > 0 && way.is_stall(time - ways_.least()) &&
+        ++way.stalls >= Rules::kStalls) {
+      way.out = true;
+      suspect_stalls(ways_);
+    }
+    Sightings& seen = way.seen;
     if (batch_[i].sighting) {
       seen.add(time, batch_[i].begins);
     } else {
@@ -211,7 +262,7 @@ double Trial::spent_by_calls() const {
 double Trial::spent() const { return budget_.spent(spent_by_calls(), ways_.least()); }
 
 // Plans the next batch: a run of each way that was seen least often, or the first sighting of one
-// way.
+// way. Of ways that may stall no more than one.
 void Trial::plan() {
   batch_.clear();
   std::size_t contenders = 0;
@@ -251,7 +302,7 @@ void Trial::plan() {
     if (planned + ways_.cost(way) > allowed(way)) continue;
     planned += ways_.cost(way);
     add(way);
-    if (fewest == 0) break;
+    if (fewest == 0 || ways_[way].stall > 0) break;
   }
   if (!batch_.empty()) return;
   if (ways_.surprised()) return add(fastest);
@@ -269,18 +320,22 @@ void Trial::decide(double postponed_cost) {
   has_decided_ = true;
   budget_.postpone(postponed_cost);
   await_turn();
-  drift_.begin(ways_.calls());
+  drift_.begin(ways_.calls(), ways_[chosen_].stall);
 }
 
+// The chosen way takes `now`.
 void Trial::reopen(base::Nanos now) {
   budget_.carry(spent_by_calls());
+  if (ways_[chosen_].is_stall(now - time(chosen_))) suspect_stalls(ways_);
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].seen.reopen();
     ways_[way].out = false;
+    ways_[way].stalls = 0;
   }
   ways_[chosen_].seen.reopen_with(now);
   ways_[chosen_].opening = 0;
   drift_.forget();
+  drift_.forgive();
   ++reopened_;
   plan();
 }

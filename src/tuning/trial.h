@@ -50,6 +50,8 @@
 //   - A way whose calls may wait for time-outs, because queues overflow, is dear as long as it has
 //     not been seen: a call that stalls cannot be stopped. It waits until the calls made pay for
 //     it. What it has shown at other sizes counts.
+//   - Nor is such a way begun with because an earlier job, or a prediction, says that it is the
+//     fastest: another way is called twice first, and vouches for what is said by what it takes.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
 //     own, is not tried.
 //
@@ -70,6 +72,7 @@
 #include "tuning/budget.h"
 #include "tuning/drift.h"
 #include "tuning/standings.h"
+#include "tuning/vouching.h"
 
 namespace alm::tuning {
 
@@ -87,7 +90,8 @@ class Trial {
 
   // The way the next call takes.
   std::size_t way() const {
-    return batch_.empty() || ways_.calls() == 0 ? chosen_ : batch_[times_.size()].way;
+    if (ways_.calls() == 0) return first_;
+    return batch_.empty() ? chosen_ : batch_[times_.size()].way;
   }
   // The ways keep to the rates from which the limit is made.
   void keep_to_rates() { ways_.keep_to_rates(); }
@@ -120,12 +124,14 @@ class Trial {
   void expects(std::size_t way, base::Nanos stall, Heard heard = {});
 
   // The predicted time of a call of the way; 0: not known. Must be called before the first call.
+  // Where calls of the first way may wait for time-outs, another way vouches for them first.
   void predicts(std::size_t way, base::Nanos time);
 
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 
-  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known.
+  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known. Where calls
+  // of `way` may wait for time-outs, another way vouches for the times first.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
   // The next call was to take this way for the first time, and cannot.
@@ -137,7 +143,6 @@ class Trial {
   bool has_decided() const { return has_decided_; }
   // Whether a sighting of some way waits until it can be afforded.
   bool postponed() const { return budget_.postponed(); }
-  std::size_t ways() const { return ways_.size(); }
   // How the ways stand.
   const Standings& standings() const { return ways_; }
   // The time of the way on which decisions rest; 0: not known yet.
@@ -163,6 +168,7 @@ class Trial {
   void plan();
   void decide(double postponed_cost);
   void choose(std::size_t way);
+  bool hold_against(base::Nanos time);
   void come_to_agree();
   void await_turn();
   double spent_by_calls() const;
@@ -172,6 +178,7 @@ class Trial {
   Standings ways_;
   Budget budget_;
   Drift drift_;
+  Vouching vouching_;
   std::size_t first_ = 0;           // the way of the first call, whose excess is no cost of trying
   base::Nanos span_ = 0;            // TrialRules::kSpan, scaled to the speed of the network
   std::vector<Turn> batch_;         // calls until the ranks agree; empty: decided

@@ -33,7 +33,7 @@ TEST(Trial, AgreeingHasToBePaidFor) {
     for (int round = 0; round < 100; ++round) {
       Trial trial = six();
       Times times;
-      for (std::size_t way = 0; way < trial.ways(); ++way) {
+      for (std::size_t way = 0; way < trial.standings().size(); ++way) {
         times.push_back(1000 + static_cast<base::Nanos>(random() % 2000));
       }
       const base::Nanos best = std::min(times[0], times[1]);
@@ -69,7 +69,8 @@ TEST(Trial, EveryWayHasItsTurn) {
     call(trial, {130, 120, 110, 140, 150, 100});
     trial.agreed(5 * 100);
   }
-  for (std::size_t way = 0; way < trial.ways(); ++way) EXPECT_GT(trial.sightings(way), 0u) << way;
+  for (std::size_t way = 0; way < trial.standings().size(); ++way)
+    EXPECT_GT(trial.sightings(way), 0u) << way;
   EXPECT_EQ(trial.chosen(), 5u);
 }
 

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "tuning/decisions.h"
 #include "tuning/trial_test_calls.h"
 
 namespace alm::tuning {
@@ -38,6 +39,60 @@ TEST(TrialPredictions, AWayPredictedToBeCloseIsSeenAtOnce) {
   EXPECT_GT(trial.sightings(2), 1u);
   calls_until_decided(trial, times);
   EXPECT_EQ(trial.chosen(), 2u);
+}
+
+// Ours over UDP, and two that may stall, which a profile of another day has in reverse.
+TEST(TrialPredictions, AWayThatMayStallIsNotBegunWithWhereOursRefutesThem) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times said = {70 * kMs, 90 * kMs, 2300 * kMs};
+  for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, said[way]);
+  for (const std::size_t way : {0u, 1u}) trial.expects(way, 4600 * kMs);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(trial.way(), 2u) << "call " << i;
+    call(trial, {2300 * kMs, 3000 * kMs, 75 * kMs});
+  }
+  EXPECT_TRUE(refutes_predictions(trial));
+}
+
+TEST(TrialPredictions, AWayThatMayStallIsBegunWithWhereOursVouchesForThem) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times times = {70 * kMs, 90 * kMs, 200 * kMs};
+  for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, times[way]);
+  for (const std::size_t way : {0u, 1u}) trial.expects(way, 4600 * kMs);
+  EXPECT_EQ(calls(trial, 19, times), 2 * 200 * kMs + 17 * 70 * kMs);
+  EXPECT_FALSE(refutes_predictions(trial));
+}
+
+// One late sighting of ours makes no gain of what is predicted to be no faster.
+TEST(TrialPredictions, AWayThatMayStallIsLeftWhereLittleIsToGain) {
+  for (const base::Nanos late : {33, 38, 120}) {
+    Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+    trial.set_librarys_own(2);
+    const Times said = {33 * kMs, 34 * kMs, 2000 * kMs};
+    for (std::size_t way = 0; way < 3; ++way) trial.predicts(way, said[way]);
+    for (const std::size_t way : {1u, 2u}) trial.expects(way, 2000 * kMs);
+    call(trial, {200 * kMs, 0, 0});
+    call(trial, {late * kMs, 0, 0});
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_EQ(trial.way(), 0u) << "call " << i << " after one of " << late << " ms";
+      call(trial, {33 * kMs, 3000 * kMs, 3000 * kMs});
+    }
+  }
+}
+
+// What such a way was predicted to take, it does not: others like it are not tried for nothing.
+TEST(TrialPredictions, OneStallIsEnough) {
+  Trial trial({Transport::kMpi, Transport::kMpi, Transport::kMpi, Transport::kUdp});
+  trial.set_librarys_own(1);
+  const Times said = {50 * kMs, 55 * kMs, 60 * kMs, 70 * kMs};
+  for (std::size_t way = 0; way < 4; ++way) trial.predicts(way, said[way]);
+  for (const std::size_t way : {0u, 1u, 2u}) trial.expects(way, 4600 * kMs);
+  const Times times = {2300 * kMs, 2300 * kMs, 2300 * kMs, 70 * kMs};
+  calls(trial, 50, times);
+  EXPECT_EQ(trial.way(), 3u);
+  EXPECT_EQ(trial.sightings(1) + trial.sightings(2), 0u);
 }
 
 TEST(TrialPredictions, WrongByOneFactorTheyHold) {

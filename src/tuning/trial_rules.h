@@ -32,6 +32,10 @@ struct TrialRules {
   // A call over TCP whose packets overflow a queue waits for time-outs, of 200 ms at least each. So
   // many were found in one call.
   static constexpr base::Nanos kStall = 600 * base::kMillisecond;
+  // Of a call that may wait so long, the shortest wait that is one.
+  static constexpr base::Nanos shortest_stall(base::Nanos stall) { return stall / 3; }
+  // So many stalls are the way's. One may be a rank that comes late.
+  static constexpr std::uint32_t kStalls = 2;
   // Packets that a host sends at once, of which queues are expected to overflow. Of fewer they are
   // expected to do so in proportion.
   static constexpr double kOverflowing = 64;
@@ -48,6 +52,9 @@ struct TrialRules {
   // by a half, for fifty calls). So they are seen in ever longer runs; the first half of a run does
   // not count, and only the latest run of a way counts.
   static constexpr base::Nanos kShort = 20 * base::kMillisecond;
+  // Of ways whose packets may overflow queues so many in a row at most, after half as many calls
+  // that do not count: when they begin to wait for time-outs, all of a run wait.
+  static constexpr std::size_t kRunStalling = 4;
   // The first so many sightings of a way come one by one, later ones in ever longer batches,
   // because agreeing is a collective. The ranks agree after 1, 2, 3, 4, 6, 8, 12, 16 and 24
   // sightings of a way; for short calls after 1, 4, 8, 16 and 32.
@@ -71,7 +78,8 @@ struct TrialRules {
   };
   static constexpr std::array<Behind, 6> kBehind = {
       {{2, 2}, {3, 1.6}, {4, 1.4}, {6, 1.25}, {8, 1.2}, {16, 1.1}}};
-  static constexpr std::array<Behind, 4> kShortBehind = {{{4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
+  static constexpr std::array<Behind, 5> kShortBehind = {
+      {{2, 8}, {4, 2}, {8, 1.6}, {16, 1.25}, {32, 1.1}}};
 
   // --- What predictions change
   // While predictions hold, little is tried in a program's first kTrusting calls of a size: trying
@@ -105,6 +113,9 @@ struct TrialRules {
   // The ranks compare at calls 64, 256, 1024, ...: often enough to see drift, too rarely to cost.
   static constexpr std::uint64_t kFirstLook = 64;
   static constexpr std::uint64_t kLookGrowth = 4;
+  // Up to the first of these they compare after every so many calls of a way whose packets may
+  // overflow queues: it may have been seen in a lucky moment, and waits in every call after that.
+  static constexpr std::uint64_t kLookStalling = 4;
   // A way that takes so many times as long as at the decision has drifted.
   static constexpr double kDrift = 1.5;
   // So many sightings of the chosen way confirm or refute drift.
@@ -114,7 +125,8 @@ struct TrialRules {
   // calls are compared once more when they are no longer cold.
   static constexpr std::uint64_t kFirstLookAdopted = 1;
   static constexpr std::uint64_t kSecondLookAdopted = 6;
-  static constexpr std::ptrdiff_t kConfirmingAdopted = 2;
+  // So few confirm it, or that a way waits for time-outs: each call may take seconds.
+  static constexpr std::ptrdiff_t kConfirmingDear = 2;
   // A new call has the weight 1 / kSmoothing in the smoothed time.
   static constexpr base::Nanos kSmoothing = 16;
   // The smoothed time counts after so many calls.

@@ -5,7 +5,6 @@ Links are so slow here that what is measured is far longer than what the machine
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -165,11 +164,11 @@ def test_the_head_of_a_line_blocks_where_inputs_queue(
 def received_of_two(lab: Lab, sent: int) -> int:
     """What comes to h3 of `sent` packets from h0 and as many from h1, at once."""
     receiver = start(lab, "h3", COUNT, str(2 * sent))
-    words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD)]
-    senders = [
-        lab.popen(host, [sys.executable, "-c", SEND, *words], stdout=subprocess.DEVNULL)
-        for host in ("h0", "h1")
-    ]
+    words = [lab.network.ipv4("h3"), str(sent), "0", str(PAYLOAD), "together"]
+    senders = [start(lab, host, SEND, *words) for host in ("h0", "h1")]
+    for sender in senders:
+        assert sender.stdin is not None
+        sender.stdin.close()
     for sender in senders:
         assert sender.wait(60) == 0
     text, _ = receiver.communicate(timeout=60)

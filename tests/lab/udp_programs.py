@@ -13,12 +13,16 @@ from allemande.lab import Lab
 
 OVERHEAD_BYTES = 20 + 8 + 14  # IPv4, UDP, Ethernet
 
+# With a fifth word it says that it is ready, and sends when it reads a line.
 SEND = """
 import random, socket, sys, time
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 address, count, pause_s, size = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-for number in range(count):
-    body = random.Random(number).randbytes(size - 16)
+bodies = [random.Random(number).randbytes(size - 16) for number in range(count)]
+if len(sys.argv) > 5:
+    print("ready", flush=True)
+    sys.stdin.readline()
+for number, body in enumerate(bodies):
     head = number.to_bytes(8) + time.time_ns().to_bytes(8)
     sender.sendto(head + body, (address, 9000))
     time.sleep(pause_s)
@@ -42,7 +46,11 @@ for _ in range(int(sys.argv[1])):
 def start(lab: Lab, host: str, program: str, *words: str) -> subprocess.Popen[str]:
     """Returns when it says that it is ready."""
     running: subprocess.Popen[str] = lab.popen(
-        host, [sys.executable, "-c", program, *words], stdout=subprocess.PIPE, text=True
+        host,
+        [sys.executable, "-c", program, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert running.stdout is not None and running.stdout.readline() == "ready\n"
     return running

@@ -19,10 +19,13 @@ ENDED_WITHIN_S = 30
 def decide(
     bench: Bench, file: Path, way: str, slots: Sequence[int] | None = None
 ) -> dict[str, str]:
-    """The environment of a job that has the decision; `slots` as it will be given them."""
+    """The environment of a job that has the decision; `slots` as it will be given them.
+
+    It says that the way took 100 s: beside that no time-out counts, and the first call takes it.
+    """
     env = {"ALLEMANDE_TRIALS": "on", "ALLEMANDE_DECISIONS": str(file)}
     bench.run("repeat", "200", "20000", slots=slots, env=env).check()
-    text, found = re.subn(f"(name = .{way}., time_us =) [0-9.]+", r"\1 9.5", file.read_text())
+    text, found = re.subn(f"(name = .{way}., time_us =) [0-9.]+", r"\g<1> 1e8", file.read_text())
     assert found == 1, text
     key = re.search(f"key = .([^\"']*)., name = .{way}.", text)
     assert key, text

@@ -34,8 +34,8 @@ def test_what_one_job_decides_the_next_takes_over(bench: Bench, tmp_path: Path) 
     again.check()
     told = [line for line in again.warnings if "as decided before" in line]
     assert len(told) == 1 and decision.chosen.partition(" over ")[0] in told[0]
-    by_library = decision.chosen == "the MPI library"
-    assert again.stats["native"] == (5 * ranks if by_library else 0)
+    by_library = decision.chosen == "the MPI library"  # two calls over UDP vouch for it
+    assert again.stats["native"] == (3 * ranks if by_library else 0)
     assert load_decisions(str(file)) == [decision]
 
     # Another size is tried out, and joins the file.

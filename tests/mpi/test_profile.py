@@ -1,4 +1,5 @@
-"""The profile of the network: the way predicted to be the fastest is taken from the first call."""
+"""The profile of the network: the way predicted to be the fastest is taken from the first call, or
+after two calls over UDP, where it may wait for time-outs."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from allemande.model.samples import bench_samples, profile_of
 from allemande.topology import load_cluster
 
 SIZE = 10000
+SMALL = 1000
 OURS = "udp sync-shuffle@balanced"
 BEGINS = re.compile(r"bytes per pair: begins with (.*?)(?:, window .*?)? \(predicted: (\S+) ms")
 
@@ -41,11 +44,11 @@ def sample(lab: Lab, way: str, time_s: float) -> Sample:
     return Sample(candidate=way, way=way, bytes=SIZE, times_s=(time_s,) * 3, members=members)
 
 
-def run(bench: Bench, profile: Path, calls: int, **env: str) -> Done:
+def run(bench: Bench, profile: Path, calls: int, size: int = SIZE, **env: str) -> Done:
     done = bench.run(
         "repeat",
         str(calls),
-        str(SIZE),
+        str(size),
         env={
             "ALLEMANDE_TRIALS": "on",
             "ALLEMANDE_LOG": "info",
@@ -58,20 +61,22 @@ def run(bench: Bench, profile: Path, calls: int, **env: str) -> Done:
 
 
 def begins(done: Done) -> tuple[str, float]:
-    """The way that is told, and the milliseconds predicted."""
+    """The way of the first call, and the milliseconds predicted of it."""
     (told,) = [match for line in done.warnings if (match := BEGINS.search(line))]
     return told[1], float(told[2])
 
 
-def test_the_first_call_takes_the_way_predicted(bench: Bench, tmp_path: Path) -> None:
-    ranks = len(bench.lab.hosts)
-    for library_s, expected in ((0.001, "the MPI library"), (0.1, "sync-shuffle (balanced)")):
-        samples = [sample(bench.lab, "library", library_s), sample(bench.lab, OURS, 0.004)]
-        done = run(bench, write_profile(tmp_path / "net.toml", samples), 1)
-        way, predicted_ms = begins(done)
-        assert way.startswith(expected)
-        assert predicted_ms == 1000 * min(library_s, 0.004)
-        assert done.stats["native"] == (ranks if way == "the MPI library" else 0)
+@pytest.mark.parametrize(("library_s", "by_library"), [(0.001, True), (0.1, False)])
+def test_the_way_predicted_to_be_the_fastest_is_taken(
+    bench: Bench, tmp_path: Path, library_s: float, by_library: bool
+) -> None:
+    """Blocks so small that no way is near what links need. Ours vouches for the library."""
+    samples = [sample(bench.lab, "library", library_s), sample(bench.lab, OURS, 0.004)]
+    samples = [replace(one, bytes=SMALL) for one in samples]
+    done = run(bench, write_profile(tmp_path / "net.toml", samples), 40, size=SMALL)
+    way, predicted_ms = begins(done)
+    assert way.startswith("sync-shuffle (balanced)") and predicted_ms == 4
+    assert (done.stats["native"] > 0) == by_library
 
 
 def test_a_profile_of_another_network_is_named_and_not_used(bench: Bench, tmp_path: Path) -> None:
@@ -113,11 +118,12 @@ def test_a_profile_made_of_what_bench_measured(
     profile = write_profile(tmp_path / "net.toml", samples, mpi=mpi[1])
     done = run(bench, profile, 120, ALLEMANDE_DECISIONS=str(decisions))
     way, predicted_ms = begins(done)
-    assert way == names[fastest]
-    assert abs(predicted_ms / (1000 * times_s[fastest]) - 1) < 0.01
+    first = next(candidate for candidate, name in names.items() if name == way)
+    assert first == fastest or way.endswith("over UDP")  # vouches for one that may stall
+    assert abs(predicted_ms / (1000 * times_s[first]) - 1) < 0.01
 
     (decision,) = load_decisions(str(decisions))
-    assert decision.ways[0].name == way and decision.profile is not None
+    assert decision.ways[0].name == names[fastest] and decision.profile is not None
     predicted = {one.name: one.predicted_us for one in decision.ways}
     for candidate, name in names.items():
         told = predicted[name]
