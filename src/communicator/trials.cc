@@ -167,7 +167,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if (!trial.due()) return {};
   if (auto agreed = agree(trial); !agreed) return agreed;
   if (!tried.any_size) spread(tried);
-  if (trial.refutes_limit()) report_.refutes_limit(tried);
+  if (trial.standings().refutes_limit()) report_.refutes_limit(tried);
   if (job_.profile_or_null() != nullptr && tuning::refutes_predictions(trial))
     report_.refutes_profile(tried);
   if (tried.adopted && trial.reopened() > 0) {

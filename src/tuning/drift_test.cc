@@ -8,7 +8,7 @@ namespace {
 TEST(Drift, SmoothsCallsAndCountsASlowOneForLittle) {
   Drift drift;
   drift.begin(10);
-  drift.expect(100);
+  drift.expect(100, true);
   EXPECT_EQ(drift.recent(), 0);
   drift.took(100);
   EXPECT_EQ(drift.recent(), 100);
@@ -33,7 +33,7 @@ TEST(Drift, LooksEverMoreSeldom) {
 TEST(Drift, WhatAnEarlierJobChoseIsComparedAtOnceAndItsSlowCallsCountInFull) {
   Drift drift;
   drift.begin(0);
-  drift.expect(100);
+  drift.expect(100, true);
   drift.adopt();
   EXPECT_TRUE(drift.to_look(1));
   drift.took(1'000'000);

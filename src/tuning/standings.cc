@@ -161,7 +161,9 @@ bool Standings::again(std::size_t way) const {
 }
 
 bool Standings::aside(std::size_t way) const {
-  if (risky(way) || ways_[way].suspected || (ways_[way].opening > 0 && to_warm(way))) return true;
+  if (risky(way) || (ways_[way].suspected && ways_[way].stall > 0) ||
+      (ways_[way].opening > 0 && to_warm(way)))
+    return true;
   if (seems_late(way)) return false;
   return ways_[way].seen.count() == 1 && ratio(time(way), least()) > Rules::kAside;
 }

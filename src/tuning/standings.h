@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "base/transport.h"
 #include "tuning/sightings.h"
+#include "tuning/stalls.h"
 #include "tuning/trial_rules.h"
 
 namespace alm::tuning {
@@ -33,19 +34,16 @@ struct Candidate {
   base::Nanos opening = 0;    // expected time of its first call beyond later ones
   base::Nanos stall = 0;      // how long a call may wait for time-outs; 0: it will not
   Heard heard;
-  std::uint32_t stalls = 0;  // seen in this trial
-  bool suspected = false;    // that it will stall
-  bool out = false;          // clearly behind
-  bool refuted = false;      // something was predicted of it, or of another way, that cannot be
+  Stalls stalls;            // in this trial; of a way that may not, ranks that came late
+  bool suspected = false;   // another way has stalled again and again
+  bool impossible = false;  // it cannot be called
+  bool out = false;         // clearly behind
+  bool refuted = false;     // something was predicted of it, or of another way, that cannot be
 
-  // Whether a call that took so much longer than usual has waited for time-outs.
-  bool is_stall(base::Nanos longer) const {
-    return stall > 0 && longer >= TrialRules::shortest_stall(stall);
-  }
-  // Whether a call that took `time` has, which nobody expected.
+  // Whether a call that took `time` has waited for time-outs, which nobody expected.
   bool waited(base::Nanos time) const {
     const base::Nanos said = predicted > 0 ? predicted : seen.known();
-    return said > 0 && is_stall(time - said) && base::ratio(time, said) > TrialRules::kAside;
+    return said > 0 && Stalls::is_stall(time, said, stall);
   }
 };
 

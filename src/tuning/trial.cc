@@ -12,9 +12,44 @@ using base::ratio;
 
 namespace {
 
+// The first way that can be called.
+std::size_t open_way(const Standings& ways) {
+  std::size_t way = 0;
+  while (way + 1 < ways.size() && ways[way].out) ++way;
+  return way;
+}
+
+base::Nanos longest_stall(const Standings& ways) {
+  base::Nanos longest = 0;
+  for (std::size_t way = 0; way < ways.size(); ++way) longest = std::max(longest, ways[way].stall);
+  return longest;
+}
+
+// The fastest way that cannot stall, if it is faster than this one with all that stalls have cost:
+// `stalled` in so many `calls`. It may have been ruled out for a lucky one. Ranks that come late
+// make calls of both longer.
+std::optional<std::size_t> refuge(const Standings& ways, std::size_t from, base::Nanos stalled,
+                                  std::uint64_t calls) {
+  if (stalled == 0 || ways[from].stall == 0) return std::nullopt;
+  std::optional<std::size_t> found;
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    if (ways[way].stall > 0 || ways[way].impossible || ways.time(way) == 0) continue;
+    if (!found || ways.time(way) < ways.time(*found)) found = way;
+  }
+  if (!found) return std::nullopt;
+  const auto each = [](base::Nanos cost, std::uint64_t of) {
+    return cost / static_cast<base::Nanos>(std::max(of, Rules::kSettling));
+  };
+  const Stalls& late = ways[*found].stalls;
+  const bool faster =
+      ways.time(*found) + each(late.cost(), late.calls()) < ways.time(from) + each(stalled, calls);
+  return faster ? found : std::nullopt;
+}
+
 // A way has waited for time-outs again and again: none that may is trusted from here on. Their
 // packets overflow the same queues, whatever a few lucky sightings have shown.
-void suspect_stalls(Standings& ways) {
+void rule_out_stalling(Standings& ways, std::size_t stalling) {
+  ways[stalling].out = true;
   for (std::size_t way = 0; way < ways.size(); ++way) ways[way].suspected = ways[way].stall > 0;
 }
 
@@ -70,6 +105,7 @@ void Trial::took(base::Nanos time) {
 
 void Trial::come_to_agree() {
   times_.push_back(drift_.recent());
+  times_.push_back(drift_.stalls().repeated());
   times_.push_back(-budget_.agreeing());
   due_ = true;
 }
@@ -77,7 +113,8 @@ void Trial::come_to_agree() {
 void Trial::agree(const std::vector<base::Nanos>& slowest) {
   assert(slowest.size() == times_.size());
   budget_.count_agreement(-slowest.back());
-  const base::Nanos recent = slowest[slowest.size() - 2];
+  const base::Nanos recent = slowest[slowest.size() - kWordsBeside];
+  const base::Nanos stalled = slowest[slowest.size() - 2];
   const bool drifted = Drift::is_drift(recent, time(chosen_));
   const bool adopted = drift_.compares_adopted();
   due_ = false;
@@ -89,7 +126,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     count(slowest);
     if (vouching_.waits() && hold_against(slowest.front())) return;
     ways_.drop();
-    return drifted ? doubt(Rules::kConfirming) : plan();
+    return drifted && !ways_[chosen_].out ? doubt() : plan();
   }
   if (adopted) {
     drift_.keep_adopted();
@@ -102,13 +139,11 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
     }
     if (ratio(recent, time(chosen_)) > Rules::kAside) return reopen(recent);
   }
-  if (drift_.stalls(recent)) {
-    const base::Nanos stall = Rules::shortest_stall(ways_[chosen_].stall);
-    return reopen(time(chosen_) + stall);
-  }
+  const bool for_stalls_alone = drift_.looks_for_stalls();
   drift_.looked(ways_.calls());
-  const bool dear = adopted || ways_[chosen_].stall > 0;
-  if (drifted) return doubt(dear ? Rules::kConfirmingDear : Rules::kConfirming);
+  if (const auto way = refuge(ways_, chosen_, stalled, drift_.stalls().calls())) return flee(*way);
+  if (for_stalls_alone) return await_turn();
+  if (drifted) return doubt();
   follow(recent);
   await_turn();
 }
@@ -116,14 +151,25 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
 // A few calls that stall raise what is smoothed as much as hosts that have become slower. The way
 // chosen is seen again before all is tried anew, which costs agreeing alone. What other ways have
 // just been seen to take is not forgotten over it.
-void Trial::doubt(std::ptrdiff_t calls) {
+void Trial::doubt() {
   doubted_ = true;
+  const auto calls = ways_[chosen_].stall > 0 ? Rules::kConfirmingDear : Rules::kConfirming;
   batch_.assign(static_cast<std::size_t>(calls), {chosen_, true});
+}
+
+// The chosen way stalls again and again. Nothing else has changed: what was seen of others holds.
+void Trial::flee(std::size_t to) {
+  ways_[to].out = false;
+  rule_out_stalling(ways_, chosen_);
+  drift_.forget();
+  ++reopened_;
+  if (!ways_[to].seen.none()) return plan();
+  batch_ = {{to, true}};
 }
 
 void Trial::confirm(std::span<const base::Nanos> slowest) {
   doubted_ = false;
-  const base::Nanos now = Sightings::time_by({slowest.begin(), slowest.end() - 2});
+  const base::Nanos now = Sightings::time_by({slowest.begin(), slowest.end() - kWordsBeside});
   if (Drift::is_drift(now, time(chosen_))) return reopen(now);
   batch_.clear();
   drift_.forget();
@@ -150,6 +196,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   batch_.clear();
   decide(0);
   choose(way);
+  drift_.begin(ways_.calls(), ways_[way].stall);
   drift_.adopt();
   first_ = vouching_.begin(ways_, way, true);
   if (first_ != way) batch_ = {{first_, true}};
@@ -176,13 +223,12 @@ bool Trial::hold_against(base::Nanos time) {
 }
 
 void Trial::choose(std::size_t way) {
-  if (way != chosen_) drift_.forgive();
+  drift_.expect(time(way), way != chosen_);
   chosen_ = way;
-  drift_.expect(time(way));
 }
 
 void Trial::rule_out(std::size_t way) {
-  ways_[way].out = true;
+  ways_[way].out = ways_[way].impossible = true;
   ways_[way].seen.know(0);
   vouching_.end();
   if (has_decided_ && ways_.calls() == 0) {
@@ -190,12 +236,17 @@ void Trial::rule_out(std::size_t way) {
     first_ = chosen_;
   }
   if (decided()) {
-    if (chosen_ == way) chosen_ = first_ = 0;
+    if (chosen_ == way) chosen_ = first_ = open_way(ways_);
     return decide(0);
   }
   if (ways_.calls() == 0) return begin();
-  if (chosen_ == way) chosen_ = first_;
-  plan();
+  if (chosen_ == way) chosen_ = open_way(ways_);
+  if (times_.empty()) return plan();
+  // What has been timed is not lost.
+  const auto made = batch_.begin() + static_cast<std::ptrdiff_t>(times_.size());
+  batch_.erase(std::remove_if(made, batch_.end(), [&](const Turn& one) { return one.way == way; }),
+               batch_.end());
+  if (batch_.size() == times_.size()) batch_.push_back({open_way(ways_), true});
 }
 
 void Trial::predicts(std::size_t way, base::Nanos time) {
@@ -220,25 +271,29 @@ void Trial::add(std::size_t way) {
   const std::size_t run = ways_.run(way);
   batch_.insert(batch_.end(), ways_.leads(way), {way, false});
   if (run == 0) return;
-  batch_.push_back({way, true, ways_.is_short() && ways_[way].stall == 0 && run > 1});
+  const bool begins =
+      ways_[way].stall == 0 ? run > 1 : ways_[way].seen.count() == Rules::kWarmStalling;
+  batch_.push_back({way, true, ways_.is_short() && begins});
   batch_.insert(batch_.end(), run - 1, {way, true});
 }
 
 void Trial::count(const std::vector<base::Nanos>& slowest) {
+  const base::Nanos stall = longest_stall(ways_);
   for (std::size_t i = 0; i < batch_.size(); ++i) {
     const base::Nanos time = std::max<base::Nanos>(slowest[i], 1);
     Candidate& way = ways_[batch_[i].way];
-    if (ways_.ways_seen() > 0 && way.is_stall(time - ways_.least()) &&
-        ++way.stalls >= Rules::kStalls) {
-      way.out = true;
-      suspect_stalls(ways_);
-    }
+    if (ways_.ways_seen() > 0) way.stalls.note(time, ways_.least(), stall);
     Sightings& seen = way.seen;
     if (batch_[i].sighting) {
       seen.add(time, batch_[i].begins);
     } else {
       seen.add_lead(time);
     }
+  }
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    const Stalls& stalls = ways_[way].stalls;
+    if (ways_[way].out || ways_[way].seen.none()) continue;
+    if (refuge(ways_, way, stalls.repeated(), stalls.calls())) rule_out_stalling(ways_, way);
   }
 }
 
@@ -316,6 +371,9 @@ void Trial::decide(double postponed_cost) {
     if (ways_[way].seen.none() || ways_[way].out) continue;
     if (!best || ratio(time(way), time(*best)) < Rules::kClearly) best = way;
   }
+  for (std::size_t way = 0; way < ways_.size() && !best && ways_[chosen_].out; ++way) {
+    if (!ways_[way].out) best = way;
+  }
   choose(best.value_or(chosen_));
   has_decided_ = true;
   budget_.postpone(postponed_cost);
@@ -326,16 +384,14 @@ void Trial::decide(double postponed_cost) {
 // The chosen way takes `now`.
 void Trial::reopen(base::Nanos now) {
   budget_.carry(spent_by_calls());
-  if (ways_[chosen_].is_stall(now - time(chosen_))) suspect_stalls(ways_);
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].seen.reopen();
     ways_[way].out = false;
-    ways_[way].stalls = 0;
+    ways_[way].stalls = Stalls();
   }
   ways_[chosen_].seen.reopen_with(now);
   ways_[chosen_].opening = 0;
   drift_.forget();
-  drift_.forgive();
   ++reopened_;
   plan();
 }

@@ -49,7 +49,9 @@
 //     library's own is seen first.
 //   - A way whose calls may wait for time-outs, because queues overflow, is dear as long as it has
 //     not been seen: a call that stalls cannot be stopped. It waits until the calls made pay for
-//     it. What it has shown at other sizes counts.
+//     it. What it has shown at other sizes counts. What its stalls have cost counts although the
+//     mean leaves them out: a way that cannot stall is chosen when it is faster with all that.
+//     While such a way is new, the ranks compare after every four calls.
 //   - Nor is such a way begun with because an earlier job, or a prediction, says that it is the
 //     fastest: another way is called twice first, and vouches for what is said by what it takes.
 //   - A way that cannot be faster than the best, because it sends every block in a packet of its
@@ -95,16 +97,14 @@ class Trial {
   }
   // The ways keep to the rates from which the limit is made.
   void keep_to_rates() { ways_.keep_to_rates(); }
-  // A call has taken so much less than the limit that the limit must be wrong.
-  bool refutes_limit() const { return ways_.refutes_limit(); }
 
   // The call has taken way(), and `time` on this rank.
   void took(base::Nanos time);
 
   // True when the ranks must agree before the next call: on the maximum over all ranks of each of
-  // times(), passed to agree() in the same order. After the times of the calls come two more: the
-  // smoothed time of calls since the decision (0: nothing new), and the negated time of agreed(),
-  // so that the rank counts that did not wait for others.
+  // times(), passed to agree() in the same order. After the times of the calls come three more: the
+  // smoothed time of calls since the decision (0: nothing new), what stalls of the chosen way have
+  // cost, and the negated time of agreed(), so that the rank counts that did not wait for others.
   bool due() const { return due_; }
   const std::vector<base::Nanos>& times() const { return times_; }
   void agree(const std::vector<base::Nanos>& slowest);
@@ -154,6 +154,7 @@ class Trial {
 
  private:
   void begin();
+  static constexpr std::ptrdiff_t kWordsBeside = 3;  // the times of calls, in an agreement
   // A call in a batch: its way, and whether it is a sighting.
   struct Turn {
     std::size_t way;
@@ -163,7 +164,8 @@ class Trial {
   std::uint64_t taken_as_made() const;
   void count(const std::vector<base::Nanos>& slowest);
   void follow(base::Nanos recent);
-  void doubt(std::ptrdiff_t calls);
+  void doubt();
+  void flee(std::size_t to);
   void confirm(std::span<const base::Nanos> slowest);
   void plan();
   void decide(double postponed_cost);

@@ -29,13 +29,13 @@ struct TrialRules {
   static constexpr double kUnseen = 3;
   // The library's first call is expected to take so many times as long as its second.
   static constexpr double kWarming = 4;
+  // The first call of a way may take so many times as long as later ones (measured: up to nine).
+  static constexpr base::Nanos kFirstCall = 9;
   // A call over TCP whose packets overflow a queue waits for time-outs, of 200 ms at least each. So
   // many were found in one call.
   static constexpr base::Nanos kStall = 600 * base::kMillisecond;
   // Of a call that may wait so long, the shortest wait that is one.
   static constexpr base::Nanos shortest_stall(base::Nanos stall) { return stall / 3; }
-  // So many stalls are the way's. One may be a rank that comes late.
-  static constexpr std::uint32_t kStalls = 2;
   // Packets that a host sends at once, of which queues are expected to overflow. Of fewer they are
   // expected to do so in proportion.
   static constexpr double kOverflowing = 64;
@@ -55,6 +55,8 @@ struct TrialRules {
   // Of ways whose packets may overflow queues so many in a row at most, after half as many calls
   // that do not count: when they begin to wait for time-outs, all of a run wait.
   static constexpr std::size_t kRunStalling = 4;
+  // So many sightings of them in all are cold, and do not count once there are more.
+  static constexpr std::size_t kWarmStalling = 8;
   // The first so many sightings of a way come one by one, later ones in ever longer batches,
   // because agreeing is a collective. The ranks agree after 1, 2, 3, 4, 6, 8, 12, 16 and 24
   // sightings of a way; for short calls after 1, 4, 8, 16 and 32.

@@ -107,5 +107,69 @@ TEST(TrialStalls, AWayThatDoesNotStallIsFound) {
   }
 }
 
+// Seen in a lucky moment, and then it waits in every call.
+TEST(TrialStalls, AChosenWayThatBeginsToStallIsLeftAfterAFewCalls) {
+  for (int begins = 0; begins < 40; ++begins) {
+    Trial trial({Transport::kUdp, Transport::kMpi});
+    const Times lucky = {100 * kMs, 50 * kMs};
+    trial.expects(1, 600 * kMs);
+    for (int i = 0; trial.chosen() != 1 || !trial.decided(); ++i) {
+      ASSERT_LT(i, 1000);
+      call(trial, lucky);
+    }
+    calls(trial, begins, lucky);
+    int stalls = 0;
+    for (int i = 0; i < 60; ++i) stalls += call(trial, {100 * kMs, 2300 * kMs}) > 1000 * kMs;
+    EXPECT_LE(stalls, 8) << "from call " << begins;
+    EXPECT_EQ(trial.way(), 0u);
+  }
+}
+
+TEST(TrialStalls, AChosenWayThatStallsNowAndThenIsLeftAfterAFew) {
+  for (const int every : {2, 3, 5, 7, 15}) {
+    Trial trial({Transport::kUdp, Transport::kMpi});
+    trial.expects(1, 6000 * kMs);
+    while (trial.chosen() != 1 || !trial.decided()) call(trial, {18 * kMs, 12 * kMs});
+    int stalls = 0;
+    for (int i = 1; i <= 60; ++i) {
+      const base::Nanos library = (i % every == 0 ? 2300 : 12) * kMs;
+      stalls += call(trial, {18 * kMs, library}) > 1000 * kMs ? 1 : 0;
+    }
+    EXPECT_LE(stalls, 4) << "every " << every;
+    EXPECT_EQ(trial.way(), 0u);
+  }
+}
+
+TEST(TrialStalls, AChosenWayThatBecomesFasterOrVariesIsKept) {
+  for (const base::Nanos usual : {22, 50, 250}) {
+    for (const double factor : {0.6, 0.8, 1.0, 1.3}) {
+      std::mt19937 random(7);
+      Trial trial({Transport::kUdp, Transport::kMpi});
+      trial.expects(1, 94 * kMs);
+      const Times times = {usual * 16 * kMs / 10, usual * kMs};
+      while (trial.chosen() != 1 || !trial.decided()) call(trial, times);
+      for (int i = 0; i < 1000; ++i) {
+        const double part = factor * (0.8 + 0.4 * static_cast<double>(random()) / 4294967296.0);
+        call(trial, {times[0], static_cast<base::Nanos>(part * static_cast<double>(times[1]))});
+      }
+      EXPECT_EQ(trial.reopened(), 0u) << usual << " ms times " << factor;
+      EXPECT_EQ(trial.chosen(), 1u);
+    }
+  }
+}
+
+TEST(TrialStalls, LateRanksMakeNoWayStall) {
+  std::mt19937 random(7);
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 94 * kMs);
+  int library = 0;
+  for (int i = 0; i < 20000; ++i) {
+    library += trial.way() == 1 ? 1 : 0;
+    const base::Nanos late = random() % 50 == 0 ? 50 * kMs : 0;
+    call(trial, {18 * kMs + late, 12 * kMs + late});
+  }
+  EXPECT_GT(library, 19000);
+}
+
 }  // namespace
 }  // namespace alm::tuning

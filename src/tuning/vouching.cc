@@ -39,9 +39,10 @@ std::size_t Vouching::begin(const Standings& ways, std::size_t chosen, bool adop
 bool Vouching::holds(Standings& ways, std::size_t way, base::Nanos time) {
   const Next is = next_;
   end();
-  if (is == Next::kFirstCall) return !ways[way].waited(time);
-  bool refuted = ratio(said(ways[way], adopted_), time) > Rules::kFarOff;
-  if (adopted_) {
+  const base::Nanos most = Rules::kFirstCall * said(ways[way], adopted_) + ways[way].opening;
+  bool refuted = is == Next::kFirstCall ? Stalls::is_stall(time, most, ways[way].stall)
+                                        : ratio(said(ways[way], adopted_), time) > Rules::kFarOff;
+  if (adopted_ && is == Next::kWitness) {
     refuted = refuted || ratio(time, said(ways[vouched_for_], adopted_)) < Rules::kClearly;
     if (!refuted) next_ = Next::kFirstCall;
   }
