@@ -12,11 +12,14 @@ using base::ratio;
 
 namespace {
 
-// The first way that can be called.
+// The first way that may still be chosen; if none may, the first that can be called.
 std::size_t open_way(const Standings& ways) {
-  std::size_t way = 0;
-  while (way + 1 < ways.size() && ways[way].out) ++way;
-  return way;
+  std::optional<std::size_t> callable;
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    if (!ways[way].out) return way;
+    if (!callable && !ways[way].impossible) callable = way;
+  }
+  return callable.value_or(0);
 }
 
 base::Nanos longest_stall(const Standings& ways) {
@@ -371,9 +374,7 @@ void Trial::decide(double postponed_cost) {
     if (ways_[way].seen.none() || ways_[way].out) continue;
     if (!best || ratio(time(way), time(*best)) < Rules::kClearly) best = way;
   }
-  for (std::size_t way = 0; way < ways_.size() && !best && ways_[chosen_].out; ++way) {
-    if (!ways_[way].out) best = way;
-  }
+  if (!best && ways_[chosen_].out) best = open_way(ways_);
   choose(best.value_or(chosen_));
   has_decided_ = true;
   budget_.postpone(postponed_cost);
@@ -386,7 +387,7 @@ void Trial::reopen(base::Nanos now) {
   budget_.carry(spent_by_calls());
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].seen.reopen();
-    ways_[way].out = false;
+    ways_[way].out = ways_[way].impossible;
     ways_[way].stalls = Stalls();
   }
   ways_[chosen_].seen.reopen_with(now);
