@@ -41,7 +41,7 @@ def end_by_error(
     bench: Bench, odd: int, env: Mapping[str, str], slots: Sequence[int] | None = None
 ) -> str:
     """Runs a job in which the odd rank gives 40 bytes and errors are fatal, until no rank is left.
-    What it has written to stderr.
+    What it has written to stderr, and how it ended.
 
     Open MPI's launcher stays now and then when several ranks end at once (prterun 3.0, one time
     in sixty, without any process of the job): it is then ended here.
@@ -65,7 +65,7 @@ def end_by_error(
     finally:
         process.kill()
         process.wait()
-    return log.read_text()
+    return f"{log.read_text()}exit code {process.returncode}\n"
 
 
 def expect_missed(out: str, odd: int, ranks: int) -> None:
