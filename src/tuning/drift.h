@@ -24,7 +24,8 @@ class Drift {
     recent_ = 0;
   }
   // An earlier job has chosen the way: the ranks compare early, and no long call is cut.
-  void adopt() {
+  void adopt(std::uint64_t calls, base::Nanos stall = 0) {
+    begin(calls, stall);
     adopted_ = true;
     look_ = TrialRules::kFirstLookAdopted;
   }

@@ -32,9 +32,8 @@ TEST(Drift, LooksEverMoreSeldom) {
 
 TEST(Drift, WhatAnEarlierJobChoseIsComparedAtOnceAndItsSlowCallsCountInFull) {
   Drift drift;
-  drift.begin(0);
   drift.expect(100, true);
-  drift.adopt();
+  drift.adopt(0);
   EXPECT_TRUE(drift.to_look(1));
   drift.took(1'000'000);
   EXPECT_EQ(drift.recent(), 1'000'000);

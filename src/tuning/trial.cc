@@ -199,8 +199,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   batch_.clear();
   decide(0);
   choose(way);
-  drift_.begin(ways_.calls(), ways_[way].stall);
-  drift_.adopt();
+  drift_.adopt(ways_.calls(), ways_[way].stall);
   first_ = vouching_.begin(ways_, way, true);
   if (first_ != way) batch_ = {{first_, true}};
 }
@@ -218,9 +217,8 @@ bool Trial::hold_against(base::Nanos time) {
     batch_ = {{chosen_, false}};
   } else {
     batch_.clear();
-    drift_.begin(ways_.calls(), ways_[chosen_].stall);
     choose(chosen_);
-    drift_.adopt();
+    drift_.adopt(ways_.calls(), ways_[chosen_].stall);
   }
   return true;
 }

@@ -22,9 +22,9 @@ class RandomTrial {
     called_.assign(ways, 0);
     limit_ = below(2) == 0 ? 0 : *std::min_element(times_.begin(), times_.end());
     ranks_.assign(3, Trial(transports, limit_));
-    stall_ = static_cast<base::Nanos>(below(4)) * 200 * kMs;
+    const base::Nanos stall = static_cast<base::Nanos>(below(4)) * 200 * kMs;
     for (std::size_t way = 0; way < ways; ++way) {
-      stalls_.push_back(transports[way] == Transport::kMpi ? stall_ : 0);
+      stalls_.push_back(transports[way] == Transport::kMpi ? stall : 0);
       const base::Nanos predicted = below(2) == 0 ? any_time() : 0;
       each([&](Trial& trial) { trial.predicts(way, predicted); });
       each([&](Trial& trial) { trial.expects(way, stalls_[way]); });
@@ -101,7 +101,6 @@ class RandomTrial {
   Times times_;  // [way] usual ones
   Times stalls_;
   base::Nanos limit_ = 0;
-  base::Nanos stall_ = 0;
   std::vector<int> called_;  // [way] so often
   std::size_t refused_ = 0;  // the way that cannot be called; 0: all can
 };

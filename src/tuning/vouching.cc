@@ -37,15 +37,17 @@ std::size_t Vouching::begin(const Standings& ways, std::size_t chosen, bool adop
 }
 
 bool Vouching::holds(Standings& ways, std::size_t way, base::Nanos time) {
-  const Next is = next_;
-  end();
-  const base::Nanos most = Rules::kFirstCall * said(ways[way], adopted_) + ways[way].opening;
-  bool refuted = is == Next::kFirstCall ? Stalls::is_stall(time, most, ways[way].stall)
-                                        : ratio(said(ways[way], adopted_), time) > Rules::kFarOff;
-  if (adopted_ && is == Next::kWitness) {
-    refuted = refuted || ratio(time, said(ways[vouched_for_], adopted_)) < Rules::kClearly;
-    if (!refuted) next_ = Next::kFirstCall;
+  const base::Nanos usual = said(ways[way], adopted_);
+  const bool witness = next_ == Next::kWitness;
+  bool refuted = false;
+  if (witness) {
+    refuted = ratio(usual, time) > Rules::kFarOff ||
+              (adopted_ && ratio(time, said(ways[vouched_for_], adopted_)) < Rules::kClearly);
+  } else {
+    const base::Nanos cold = Rules::kFirstCall * usual + ways[way].opening;
+    refuted = Stalls::is_stall(time, cold, ways[way].stall);
   }
+  next_ = witness && adopted_ && !refuted ? Next::kFirstCall : Next::kNothing;
   for (std::size_t i = 0; refuted && i < ways.size(); ++i) {
     if (adopted_) {
       ways[i].seen.know(0);

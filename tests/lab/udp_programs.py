@@ -13,7 +13,7 @@ from allemande.lab import Lab
 
 OVERHEAD_BYTES = 20 + 8 + 14  # IPv4, UDP, Ethernet
 
-# With a fifth word it says that it is ready, and sends when it reads a line.
+# With a fifth word it says that it is ready, and sends when its input ends.
 SEND = """
 import random, socket, sys, time
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -21,7 +21,7 @@ address, count, pause_s, size = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]
 bodies = [random.Random(number).randbytes(size - 16) for number in range(count)]
 if len(sys.argv) > 5:
     print("ready", flush=True)
-    sys.stdin.readline()
+    sys.stdin.read()
 for number, body in enumerate(bodies):
     head = number.to_bytes(8) + time.time_ns().to_bytes(8)
     sender.sendto(head + body, (address, 9000))

@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,9 +38,9 @@ def write_profile(path: Path, samples: Sequence[Sample], mpi: str = "") -> Path:
     return path
 
 
-def sample(lab: Lab, way: str, time_s: float) -> Sample:
+def sample(lab: Lab, way: str, time_s: float, size: int = SIZE) -> Sample:
     members = tuple(lab.hosts)
-    return Sample(candidate=way, way=way, bytes=SIZE, times_s=(time_s,) * 3, members=members)
+    return Sample(candidate=way, way=way, bytes=size, times_s=(time_s,) * 3, members=members)
 
 
 def run(bench: Bench, profile: Path, calls: int, size: int = SIZE, **env: str) -> Done:
@@ -71,8 +70,8 @@ def test_the_way_predicted_to_be_the_fastest_is_taken(
     bench: Bench, tmp_path: Path, library_s: float, by_library: bool
 ) -> None:
     """Blocks so small that no way is near what links need. Ours vouches for the library."""
-    samples = [sample(bench.lab, "library", library_s), sample(bench.lab, OURS, 0.004)]
-    samples = [replace(one, bytes=SMALL) for one in samples]
+    times_s = {"library": library_s, OURS: 0.004}
+    samples = [sample(bench.lab, way, time_s, SMALL) for way, time_s in times_s.items()]
     done = run(bench, write_profile(tmp_path / "net.toml", samples), 40, size=SMALL)
     way, predicted_ms = begins(done)
     assert way.startswith("sync-shuffle (balanced)") and predicted_ms == 4
