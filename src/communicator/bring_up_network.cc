@@ -49,7 +49,9 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   }
   if (asked.size() == 1) return;
   const auto patience = base::slowed(kPatience, job_.options.time_scale);
-  const auto short_trips = io::measure_round_trips(asked.front(), asked, 0, {.patience = patience});
+  // Linux answers a host six questions at once, then one a second; one asks for a router.
+  const auto short_trips =
+      io::measure_round_trips(asked.front(), asked, 0, {.patience = patience, .tries = 2});
   const auto long_trips = io::measure_round_trips(
       asked.front(), asked, 0, {.patience = patience, .datagram_bytes = datagram_bytes});
   const double answers = share_of_answers(asked.front().family(), datagram_bytes);

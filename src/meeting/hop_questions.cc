@@ -57,7 +57,9 @@ void HopQuestions::answered(const io::HopAnswer& answer) {
   asked_.erase(found);
 }
 
+// Where the last answers stay out, nothing is left to wait for.
 base::Nanos HopQuestions::deadline() const {
+  if (asked_.empty() && queue_.empty()) return 0;
   const base::Nanos end = heard_ ? end_ : silent_;
   return asked_.empty() ? end : std::min(end, asked_.front().until);
 }

@@ -77,6 +77,22 @@ TEST(HopQuestions, WhereNobodyAnswersAllIsOverSoon) {
   EXPECT_TRUE(hops.done(100 * HopQuestions::kTries));
 }
 
+TEST(HopQuestions, TheLastQuestionWithoutAnAnswerIsNotWaitedFor) {
+  const auto asked = questions(2);
+  HopQuestions hops(asked, 100);
+  hops.begin(0);
+  while (hops.next(0)) continue;
+  hops.answered({0, address(1000), address(0)});
+  base::Nanos now = 0;
+  for (std::uint32_t i = 0; i < HopQuestions::kTries; ++i) {
+    now = hops.deadline();
+    while (hops.next(now)) continue;
+  }
+  EXPECT_EQ(now, 100 * HopQuestions::kTries);
+  EXPECT_LE(hops.deadline(), now);
+  EXPECT_TRUE(hops.done(now));
+}
+
 TEST(HopQuestions, AllIsOverAfterAWhile) {
   const auto asked = questions(1000);
   HopQuestions hops(asked, 100);

@@ -12,7 +12,7 @@ void Driver::ask_routers(HopAsker& hops) {
   while (self.driving) {
     self.waiters.wait(lock, nullptr, [&self] { return !self.driving; });
   }
-  self.driving = true;
+  self.driving = self.asking = true;
   const std::uint32_t listened = self.endpoint->listening();
   self.endpoint->listen(self.endpoint->paths());
   self.now = monotonic_now();
@@ -22,7 +22,7 @@ void Driver::ask_routers(HopAsker& hops) {
     self.now = monotonic_now();
   }
   if (!self.several_sockets) self.endpoint->listen(listened);
-  self.driving = false;
+  self.driving = self.asking = false;
   self.waiters.hand_over();
   self.end_call(self.now);
 }

@@ -135,6 +135,7 @@ struct Driver::Impl {
   pid_t owner;
 
   bool driving = false;
+  bool asking = false;  // answers are in the error queues, for whoever drives
   base::Waiters<Call> waiters;
   Wake driver_wake;
 

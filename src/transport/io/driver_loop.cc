@@ -231,7 +231,7 @@ void Driver::Impl::block(Lock& lock, base::Nanos until, Wake& wake, bool* read) 
   const Ready ready = endpoint->block(plan);
   lock.lock();
   wake.awake();
-  if (ready.error) endpoint->clear_errors();
+  if (ready.error && !asking) endpoint->clear_errors();
   *read = ready.readable || !poll_read;
   // What came after the end of the wait has been looked at by nobody. Nothing did, if nothing is
   // there.

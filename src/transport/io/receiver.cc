@@ -40,9 +40,9 @@ std::size_t Receiver::receive(int fd, std::uint32_t& overflow_seen, const Endpoi
     if (count < 0) {
       if (errno == EAGAIN) break;
       if (errno == EINTR) continue;
-      // An ICMP message about something sent earlier; the queue may hold datagrams behind it.
+      // An ICMP message about something sent earlier; the queue may hold datagrams behind it. The
+      // message stays in the error queue: it may be an answer to a question (hops.h).
       ++counters.refused;
-      drain_error_queue(fd);
       continue;
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)

@@ -19,13 +19,14 @@ namespace alm::io {
 // Sans-IO.
 class Echoes {
  public:
-  static constexpr std::uint32_t kTries = 3;  // for each host
+  static constexpr std::uint32_t kTries = 3;  // for each host, at most
   static constexpr base::Nanos kPatiences = 20;
 
   struct Manner {
     base::Nanos patience = 0;    // how long to wait for an answer
     base::Nanos limit = 0;       // all questions end after that; 0: after so many patiences
     std::size_t under_way = 32;  // at once
+    std::uint32_t tries = kTries;
     // Ends when one question is not answered: kernels answer a few at a time, or none.
     bool ends_in_silence = false;
     std::uint32_t datagram_bytes = 64;
@@ -51,7 +52,7 @@ class Echoes {
     Question question;
     base::Nanos until = 0;
   };
-  std::uint64_t all() const { return std::uint64_t{kTries} * (least_.size() - 1); }
+  std::uint64_t all() const { return std::uint64_t{manner_.tries} * (least_.size() - 1); }
 
   std::uint32_t self_;
   Manner manner_;

@@ -20,6 +20,13 @@ TEST(Echoes, EveryOtherHostIsAskedAFewTimes) {
   EXPECT_EQ(asked.count(2), 0U);
 }
 
+TEST(Echoes, OfLessPatientAskersLessOften) {
+  Echoes echoes(4, 1, 0, {.patience = 100, .tries = 2});
+  std::uint32_t asked = 0;
+  while (echoes.next(0)) ++asked;
+  EXPECT_EQ(asked, 6U);
+}
+
 TEST(Echoes, NeighboursAskDifferentHostsFirst) {
   EXPECT_EQ(Echoes(5, 2, 0, kManner).next(0)->host, 3U);
   EXPECT_EQ(Echoes(5, 4, 0, kManner).next(0)->host, 0U);

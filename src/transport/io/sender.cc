@@ -122,7 +122,7 @@ SendResult Sender::send(int fd, std::size_t train_packets, std::span<const SendI
         return result;
       default: {
         std::size_t given_up = 0;
-        survive(fd, errno, items.subspan(result.taken), counters, given_up);
+        survive(errno, items.subspan(result.taken), counters, given_up);
         result.taken += given_up;
       }
     }
@@ -131,7 +131,7 @@ SendResult Sender::send(int fd, std::size_t train_packets, std::span<const SendI
 }
 
 // An error of the first message that waiting does not cure. Sets how many of the items to give up.
-void Sender::survive(int fd, int error, std::span<const SendItem> items, EndpointCounters& counters,
+void Sender::survive(int error, std::span<const SendItem> items, EndpointCounters& counters,
                      std::size_t& given_up) {
   const std::size_t length = segments_[0];
   if (length > 1 && (error == EIO || error == EINVAL || error == EMSGSIZE || error == EOPNOTSUPP)) {
@@ -144,8 +144,8 @@ void Sender::survive(int fd, int error, std::span<const SendItem> items, Endpoin
     given_up = 1;
     return;
   }
-  // An ICMP message about an earlier datagram is reported once, by whichever call comes next.
-  drain_error_queue(fd);
+  // An ICMP message about an earlier datagram is reported once, by whichever call comes next. It
+  // stays in the error queue: it may be an answer to a question (hops.h).
   if (!retried_) {
     retried_ = true;
     ++counters.refused;

@@ -55,7 +55,7 @@ class Sender {
  private:
   std::size_t build(std::size_t train_packets, std::span<const SendItem> items);
   std::size_t train_length(std::size_t limit, std::span<const SendItem> items) const;
-  void survive(int fd, int error, std::span<const SendItem> items, EndpointCounters& counters,
+  void survive(int error, std::span<const SendItem> items, EndpointCounters& counters,
                std::size_t& given_up);
 
   struct alignas(cmsghdr) SegmentControl {
