@@ -42,6 +42,7 @@ void Session::aborts() {
   let_lower_ranks_abort_first(job_);
   own_summary_ = true;
   ends("at MPI_Abort");
+  job::await_forwarding();
 }
 
 void Session::ends(const char* end) {
