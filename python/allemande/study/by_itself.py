@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
@@ -34,8 +35,10 @@ from allemande.bench.runner import Effort
 from allemande.entry import run_command
 from allemande.errors import Failed
 from allemande.quantities import format_seconds, format_size
+from allemande.simulation.networks import as_cluster_file, find_cluster
 from allemande.study.measuring import conclude, keep_rows, libraries_of, measured
 from allemande.tables import right, ruled_table
+from allemande.topology import Cluster
 
 CLUSTERS = "oversubscribed-8x4,shallow-4x2,tam-8x4,leaf-spine-4x4,fat-tree:16"
 FIRST = 50
@@ -45,6 +48,7 @@ FIRST_MAX = 1.10  # times described and settled
 SECOND_MAX = 1.03
 SETTLED_MIN = 0.97  # part of described, from SETTLED_BYTES on
 SETTLED_BYTES = 3000
+RATE_MBIT_S = 100.0  # of the ready-made clusters
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
     again_s = _run(cluster, scale, size, alone, second)
     stock = Effort(rounds=1, calls=3, calls_max=3, seconds=0)
     return Row(
-        cluster,
+        Path(cluster).stem,
         library,
         size,
         described,
@@ -126,6 +130,29 @@ def _measure(cluster: str, library: str, size: int, scale: float, cache: Path) -
         fmean(times_s[-max(1, len(times_s) // 4) :]),
         fmean(again_s),
         median(_run(cluster, scale, size, library, stock)),
+    )
+
+
+def scale_of(cluster: Cluster, scale: float) -> float:
+    """By which links become as slow as those of the other clusters, which processors carry."""
+    return scale * min(1.0, RATE_MBIT_S / min(link.rate_up_mbit_s for link in cluster.links))
+
+
+def row_text(row: Row) -> str:
+    """One line, as it is measured."""
+    ratios = ", ".join(
+        f"{name} {time_s / row.described:.2f}"
+        for name, time_s in (
+            ("first", row.first),
+            ("settled", row.settled),
+            ("second job", row.second),
+        )
+    )
+    missed = f"; missed: {', '.join(row.misses())}" if row.misses() else ""
+    return (
+        f"{row.cluster}, {row.library}, {format_size(row.size)}: "
+        f"described {format_seconds(row.described)}, {ratios} times that; "
+        f"stock {format_seconds(row.stock)}{missed}"
     )
 
 
@@ -144,7 +171,9 @@ def _command(
     clusters: Annotated[str, typer.Option(help="Separated by commas.")] = CLUSTERS,
     libraries: Annotated[str, typer.Option(help="openmpi, mpich.")] = "openmpi,mpich",
     sizes: Annotated[str, typer.Option(help="Bytes, separated by commas.")] = "1K,10K,50K",
-    scale: Annotated[float, typer.Option(help="Every link rate times this.")] = 0.1,
+    scale: Annotated[
+        float, typer.Option(help="Link rates times this, where the slowest link has 100 Mbit/s.")
+    ] = 0.1,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The rows, as JSON.")] = Path(
         "out/by-itself.json"
     ),
@@ -152,13 +181,18 @@ def _command(
     """Compare jobs that know nothing of their network with jobs that have a cluster file."""
     wanted = libraries_of(libraries)
     rows: list[Row] = []
-    with tempfile.TemporaryDirectory(prefix="allemande-by-itself-") as folder:
-        for cluster in clusters.split(","):
+    with ExitStack() as held:
+        # All names are looked up before the first of many minutes.
+        networks = [held.enter_context(as_cluster_file(name)) for name in clusters.split(",")]
+        scales = [scale_of(find_cluster(network), scale) for network in networks]
+        folder = held.enter_context(tempfile.TemporaryDirectory(prefix="allemande-by-itself-"))
+        for cluster, scaled in zip(networks, scales, strict=True):
             for library in wanted:
                 for size in parse_sizes(sizes):
                     cache = Path(folder) / f"{len(rows)}.toml"
-                    rows.append(_measure(cluster, library, size, scale, cache))
-    keep_rows(output, rows)
+                    rows.append(_measure(cluster, library, size, scaled, cache))
+                    print(row_text(rows[-1]), flush=True)
+                    keep_rows(output, rows)
     conclude(_table(rows), verdict(rows))
 
 
