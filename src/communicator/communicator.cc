@@ -59,15 +59,13 @@ void Communicator::bring_up(std::string_view refusal) {
   if (!job::SafeCollectives(job_.bootstrap, comm_).on_all(learnt.ok())) neighbourhood_.reset();
 }
 
-void Communicator::bring_up_when_due(tuning::Due due, std::string_view refusal) {
-  due_ = due;
-  refusal_ = refusal;
-}
-
-void Communicator::come(std::uint64_t bytes) {
-  if (!due_->call(bytes)) return;
-  due_.reset();
-  bring_up(refusal_);
+int Communicator::come(const Waiting::Buffers& buffers, const job::TypedBuffer* block) {
+  const int code = waiting_->call(*job_.mpi, comm_, members_.ranks, buffers, block);
+  if (code != job::kMpiSuccess || !waiting_->is_over()) return code;
+  const std::string refusal = waiting_->refusal();
+  waiting_.reset();
+  bring_up(refusal);
+  return code;
 }
 
 void Communicator::pass_through(std::string reason) {

@@ -19,6 +19,7 @@
 #include "communicator/report.h"
 #include "communicator/taken_ways.h"
 #include "communicator/trials.h"
+#include "communicator/waiting.h"
 #include "courier/block_staging.h"
 #include "courier/calls.h"
 #include "courier/courier.h"
@@ -26,7 +27,6 @@
 #include "courier/staging.h"
 #include "job/job.h"
 #include "meeting/members.h"
-#include "tuning/due.h"
 #include "ways/repertoire.h"
 
 namespace alm::communicator {
@@ -45,13 +45,12 @@ class Communicator {
   // calls through. Empty: it can. Nonblocking calls, if the job has them, are carried where every
   // rank has the thread for them; else they pass through on all.
   void bring_up(std::string_view refusal = {});
-  // The same, in the first call that makes it worth while (tuning/due.h). Until then calls pass
-  // through.
-  void bring_up_when_due(tuning::Due due, std::string_view refusal);
+  // The same, in the first call that makes it worth while. Until then calls pass through.
+  void bring_up_when_due(Waiting waiting) { waiting_ = std::move(waiting); }
   // Null: it does not wait.
-  tuning::Due* waits() { return due_ ? &*due_ : nullptr; }
-  // Comes before each call while it waits: the fullest rank sends or receives so many bytes.
-  void come(std::uint64_t bytes);
+  Waiting* waits() { return waiting_ ? &*waiting_ : nullptr; }
+  // Comes before each call while it waits. Collective; returns an MPI error code.
+  int come(const Waiting::Buffers& buffers, const job::TypedBuffer* block);
   const meeting::Members& members() const { return members_; }
   // From now on all calls go to the MPI library. `reason` is logged.
   void pass_through(std::string reason);
@@ -124,8 +123,7 @@ class Communicator {
   job::CommHandle comm_;
   std::shared_ptr<job::CommLife> life_;
   bool open_ = false;
-  std::optional<tuning::Due> due_;  // not brought up yet
-  std::string refusal_;             // why it cannot be, on this rank
+  std::optional<Waiting> waiting_;  // not brought up yet
   bool messages_refused_ = false;
   std::string obstacle_;
 

@@ -13,6 +13,9 @@
 #include "plan/tune.h"
 #include "session/session_known.h"
 #include "session/session_tally.h"
+#include "tuning/decisions.h"
+#include "tuning/due.h"
+#include "tuning/way_key.h"
 #include "ways/plan_settings.h"
 
 namespace alm::session {
@@ -40,6 +43,16 @@ void look_at_processors(job::Job& job) {
   if (!job.processor_wait.found(io::monotonic_now(), job::waited_for_processor)) return;
   job.log.info(job::crowded_text(job.processor_wait.percent(), job::processors_here(),
                                  job::running_processes(), job.mpi->library()));
+}
+
+// Where nonblocking calls are possible it is brought up in MPI_Init. Where an earlier job has found
+// a way for small blocks that is not the library's, they need not wait.
+bool wants_world_at_once(const job::Job& job) {
+  if (job.has_nonblocking() || job.profile) return true;
+  return std::any_of(job.known.begin(), job.known.end(), [](const tuning::Decision& one) {
+    return one.calls == tuning::kCallsOfOneSize && tuning::DueByTime::waits_for(one.least_bytes) &&
+           one.chosen != tuning::kLibrary;
+  });
 }
 
 }  // namespace
@@ -138,9 +151,8 @@ void Session::await_everybody() {
 std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
   if (!accelerating_) return std::nullopt;
   const job::Doing::InCall in(job_.doing, call.name);
-  const std::array<std::span<const job::TypedBuffer>, 2> buffers{
-      std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
-  return on_communicator(call.comm, call.name, buffers, &call.recv, call.taken,
+  const Buffers buffers{std::span(&call.recv, 1), std::span(&call.send, call.in_place ? 0 : 1)};
+  return on_communicator(call, buffers, &call.recv,
                          [&](communicator::Communicator& found) { return found.alltoall(call); });
 }
 
@@ -148,90 +160,64 @@ std::optional<int> Session::alltoall(const courier::AlltoallCall& call) {
 std::optional<int> Session::alltoall_blocks(const courier::BlockCall& call) {
   if (!accelerating_) return std::nullopt;
   const job::Doing::InCall in(job_.doing, call.name);
-  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
-      call.comm, call.name, buffers, nullptr, call.taken,
+      call, {call.recv, call.send}, nullptr,
       [&](communicator::Communicator& found) { return found.alltoall_blocks(call); });
 }
 
 std::optional<int> Session::alltoall_neighbours(const courier::NeighbourCall& call) {
   if (!accelerating_) return std::nullopt;
   const job::Doing::InCall in(job_.doing, call.name);
-  const std::array<std::span<const job::TypedBuffer>, 2> buffers{call.recv, call.send};
   return on_communicator(
-      call.comm, call.name, buffers, nullptr, call.taken,
+      call, {call.recv, call.send}, nullptr,
       [&](communicator::Communicator& found) { return found.alltoall_neighbours(call); });
 }
 
-template <class Buffers, class Exchange>
-std::optional<int> Session::on_communicator(job::CommHandle comm, const char* function,
-                                            const Buffers& buffers, const job::TypedBuffer* block,
-                                            tally::Taken* taken, Exchange exchange) {
+template <class Call, class Exchange>
+std::optional<int> Session::on_communicator(const Call& call, const Buffers& buffers,
+                                            const job::TypedBuffer* block, Exchange exchange) {
   reap();
   look_at_processors(job_);
   communicator::Communicator* communicator = nullptr;
-  if (const int code = find_or_create(comm, communicator); code != job::kMpiSuccess) {
+  if (const int code = find_or_create(call.comm, communicator); code != job::kMpiSuccess) {
     return code;  // the library has raised it
   }
   std::optional<int> code;
   bool everywhere = true;  // in host memory
   if (communicator != nullptr && communicator->waits() != nullptr) {
-    const int told = bring_up_if_due(*communicator, comm, buffers, block);
+    const int told = communicator->come(buffers, block);
     if (told != job::kMpiSuccess) return told;
   }
   if (communicator != nullptr && communicator->accelerates()) {
-    if (in_host_memory(comm, buffers, everywhere) != job::kMpiSuccess) {
+    if (in_host_memory(call.comm, buffers, everywhere) != job::kMpiSuccess) {
       return communicator->withdraw(
-          function, base::io_error("MPI_Allreduce on where buffers lie has failed"));
+          call.name, base::io_error("MPI_Allreduce on where buffers lie has failed"));
     }
     if (everywhere) code = exchange(*communicator);
   }
-  if (!code && taken != nullptr) {
+  if (code) return code;
+  const bool waits = communicator != nullptr && communicator->waits() != nullptr;
+  if (call.taken != nullptr) {
     if (communicator == nullptr) {
-      passes(taken, "library: one rank alone");
+      passes(call.taken, "library: one rank alone");
     } else if (!everywhere) {
-      passes(taken, "library: buffers in GPU memory");
-    } else if (communicator->waits() != nullptr) {
-      passes(taken, "library: communicator used too little so far");
+      passes(call.taken, "library: buffers in GPU memory");
+    } else if (waits) {
+      passes(call.taken, "library: communicator used too little so far");
     } else if (communicator->accelerates()) {
-      passes(taken, "library: nothing to exchange");
+      passes(call.taken, "library: nothing to exchange");
     } else {
-      passes(taken, "library: " + communicator->obstacle());
+      passes(call.taken, "library: " + communicator->obstacle());
     }
   }
-  if (!code) job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  return code;
-}
-
-// Where every rank sends `block` to each, all know how much that is. Else they tell each other,
-// from time to time.
-template <class Buffers>
-int Session::bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
-                             const Buffers& buffers, const job::TypedBuffer* block) {
-  tuning::Due& due = *communicator.waits();
-  std::uint64_t fullest = 0;
-  if (block != nullptr) {
-    fullest = block->bytes() * (communicator.members().ranks - 1);
-  } else if (!due.asks()) {
-    fullest = due.agreed();
-  } else {
-    for (const std::span<const job::TypedBuffer> side : buffers) {
-      std::uint64_t bytes = 0;
-      for (const job::TypedBuffer& buffer : side) bytes += buffer.bytes();
-      fullest = std::max(fullest, bytes);
-    }
-    const int code = mpi_.allreduce_max(comm, std::span(&fullest, 1));
-    if (code != job::kMpiSuccess) return code;
-    due.agreed(fullest);
-  }
-  communicator.come(fullest);
-  return job::kMpiSuccess;
+  job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
+  if (waits) return communicator->waits()->by_library(call.native);
+  return std::nullopt;
 }
 
 // Where a buffer lies is known to its rank alone: where GPU memory may turn up at all, the ranks
 // agree before each call. A rank that has such a buffer knows what they will agree on: it goes with
 // them even where the library does not tell it.
-template <class Buffers>
 int Session::in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere) {
   if (!job_.agreement.device_memory) return job::kMpiSuccess;
   std::uint64_t all = 1;
@@ -297,14 +283,17 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
   } else {
     const std::string_view refusal =
         kept ? "" : "MPI does not keep what belongs to the communicator";
+    // Nonblocking calls, where they are asked for, want a communicator that is up.
+    const bool at_once = !ways::wants_trials(job_.options) || job::wants_threads(job_.options);
+    const double slowed = job_.options.time_scale;
     // Which communicator it is all ranks know alike of this one alone: threads may come to others
-    // in any order. Nonblocking calls, where they are asked for, want a communicator that is up.
-    const bool at_once = comm == mpi_.world() || !ways::wants_trials(job_.options) ||
-                         job::wants_threads(job_.options);
-    if (at_once) {
+    // in any order.
+    if (at_once || (comm == mpi_.world() && wants_world_at_once(job_))) {
       communicator->bring_up(refusal);
+    } else if (comm == mpi_.world()) {
+      communicator->bring_up_when_due({tuning::DueByTime(slowed), refusal});
     } else {
-      communicator->bring_up_when_due({host_rate_mbit_s(), job_.options.time_scale}, refusal);
+      communicator->bring_up_when_due({tuning::DueByBytes(host_rate_mbit_s(), slowed), refusal});
     }
   }
   return communicator;

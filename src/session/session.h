@@ -97,17 +97,12 @@ class Session {
   void await_everybody();
   bool compare(const job::JobRecord& record);  // collective; false: nothing can be agreed on
 
-  // `buffers` holds spans of TypedBuffer; every rank sends `block` to each, or it is null.
-  template <class Buffers, class Exchange>
-  std::optional<int> on_communicator(job::CommHandle comm, const char* function,
-                                     const Buffers& buffers, const job::TypedBuffer* block,
-                                     tally::Taken* taken, Exchange exchange);
-  // Collective. Returns an MPI error code.
-  template <class Buffers>
-  int bring_up_if_due(communicator::Communicator& communicator, job::CommHandle comm,
-                      const Buffers& buffers, const job::TypedBuffer* block);
+  using Buffers = communicator::Waiting::Buffers;
+  // `block`: every rank sends it to each; null: they differ. `Call`: one of courier/calls.h.
+  template <class Call, class Exchange>
+  std::optional<int> on_communicator(const Call& call, const Buffers& buffers,
+                                     const job::TypedBuffer* block, Exchange exchange);
   // Agrees on whether all buffers of all ranks are in host memory. Returns an MPI error code.
-  template <class Buffers>
   int in_host_memory(job::CommHandle comm, const Buffers& buffers, bool& everywhere);
   template <class Call, class Start>
   std::optional<int> begin(const Call& call, job::RequestHandle& request, Start start);

@@ -224,6 +224,52 @@ TEST_F(SessionTest, ACommunicatorIsBroughtUpWhenItsCallsHaveCostAsMuch) {
   for (const End& end : ends) EXPECT_TRUE(end.good);
 }
 
+TEST_F(SessionTest, TheWorldWaitsWithAFewSmallBlocks) {
+  options.front() = "trials=on";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [&](FakeProcess& process) {
+    const auto before = job.calls(process.rank)["allgather"];
+    for (int call = 0; call < 3; ++call) process.alltoall(kWorld, 256);
+    EXPECT_EQ(job.calls(process.rank)["native"], 3);
+    EXPECT_EQ(job.calls(process.rank)["allgather"], before);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+}
+
+TEST_F(SessionTest, TheWorldDoesNotWaitWithALargerBlock) {
+  options.front() = "trials=on";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [&](FakeProcess& process) {
+    const auto before = job.calls(process.rank)["allgather"];
+    process.alltoall(kWorld, 8);
+    EXPECT_EQ(job.calls(process.rank)["allgather"], before);
+    EXPECT_EQ(job.calls(process.rank)["native"], 1);
+    process.alltoall(kWorld, 257);
+    EXPECT_GT(job.calls(process.rank)["allgather"], before);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+}
+
+TEST_F(SessionTest, TheWorldDoesNotWaitWithBlocksOfAnySizes) {
+  options.front() = "trials=on";
+  job::FakeJob job(kRanks);
+  const auto ends = run(job, [&](FakeProcess& process) {
+    const auto before = job.calls(process.rank)["allgather"];
+    process.alltoall_blocks(kWorld, 8);
+    EXPECT_GT(job.calls(process.rank)["allgather"], before);
+  });
+  for (const End& end : ends) EXPECT_TRUE(end.good);
+}
+
+TEST_F(SessionTest, WhateverFailsOnOneRankWhileTheWorldWaitsAllRanksEndAlike) {
+  options.front() = "trials=on";
+  EXPECT_GT(expect_alike_whatever_fails([](FakeProcess& process) {
+              for (int call = 0; call < 4; ++call) process.alltoall(kWorld, 8);
+              process.alltoall(kWorld, 300);
+            }),
+            0);
+}
+
 TEST_F(SessionTest, BlocksOfAnySizesAreTriedWhereTheNetworkIsKnown) {
   options.front() = "trials=on";
   job::FakeJob job(kRanks);

@@ -38,7 +38,7 @@ struct FakeProcess {
 
   // MPI_Alltoall as the program sees it. After an error the job has ended for this rank, which is
   // what MPI's default error handler does.
-  void alltoall(job::CommHandle comm, std::uint64_t bytes = 200) {
+  void alltoall(job::CommHandle comm, std::uint64_t bytes = 300) {
     if (!good) return;
     communicator::FakeBlocks blocks(ranks, rank, bytes);
     const courier::AlltoallCall call = blocks.call(ops, comm);
@@ -46,7 +46,7 @@ struct FakeProcess {
     end_call(code ? *code : call.native(), blocks);
   }
   // MPI_Alltoallv.
-  void alltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 200) {
+  void alltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 300) {
     if (!good) return;
     communicator::FakeBlocks blocks(ranks, rank, bytes);
     const courier::BlockCall call = blocks.block_call(ops, comm);
@@ -54,7 +54,7 @@ struct FakeProcess {
     end_call(code ? *code : call.native(), blocks);
   }
   // MPI_Ialltoall and MPI_Wait. True: it was begun here, and not by the library.
-  bool ialltoall(job::CommHandle comm, std::uint64_t bytes = 200) {
+  bool ialltoall(job::CommHandle comm, std::uint64_t bytes = 300) {
     if (!good) return false;
     communicator::FakeBlocks blocks(ranks, rank, bytes);
     const courier::AlltoallCall call = blocks.call(ops, comm);
@@ -63,7 +63,7 @@ struct FakeProcess {
     return end_nonblocking(begun ? *begun : call.native(), begun.has_value(), request, blocks);
   }
   // MPI_Ialltoallv and MPI_Wait.
-  bool ialltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 200) {
+  bool ialltoall_blocks(job::CommHandle comm, std::uint64_t bytes = 300) {
     if (!good) return false;
     communicator::FakeBlocks blocks(ranks, rank, bytes);
     const courier::BlockCall call = blocks.block_call(ops, comm);
@@ -128,7 +128,7 @@ class SessionTest : public testing::Test {
     bool good = true, alike = true, native = false;
     std::vector<std::string> logged;  // by rank 0
   };
-  First first_call(job::FakeJob& job, std::uint64_t bytes = 200) {
+  First first_call(job::FakeJob& job, std::uint64_t bytes = 300) {
     const auto ends = run(job, [&](FakeProcess& process) { process.alltoall(kWorld, bytes); });
     First first;
     first.native = job.calls(0)["native"] == 1;
@@ -141,7 +141,7 @@ class SessionTest : public testing::Test {
   }
   // What should make the library's way the first cannot be told to one rank, whichever and whenever
   // that is: all ranks go alike, and not always by the library.
-  void expect_all_or_none(std::uint64_t bytes = 200) {
+  void expect_all_or_none(std::uint64_t bytes = 300) {
     job::FakeJob sound(kRanks);
     run(sound, [](FakeProcess&) {});
     int without = 0;

@@ -3,33 +3,60 @@
 #include <algorithm>
 #include <bit>
 
+#include "tuning/trial_rules.h"
+
 namespace alm::tuning {
 namespace {
 
 constexpr double kRateUnknownMbitS = 1000;
-// Measured with 8 ranks on two processors: 13 to 42 ms. Less counts, because a call of the library
-// that stalls costs more than its bytes.
-constexpr base::Nanos kBringUp = 10 * base::kMillisecond;
+// Measured with 8 ranks on two processors: 13 to 42 ms. Where a call of the library may stall, less
+// counts, because that costs more than its bytes.
+constexpr base::Nanos kBringUp = 40 * base::kMillisecond;
+constexpr base::Nanos kBringUpOrStall = 10 * base::kMillisecond;
 // What counts of a call of a few bytes, which does not stall, and which ours makes little shorter.
 constexpr base::Nanos kCallLeast = 10 * base::kMicrosecond;
+// Bring-up calls about so many collectives of a few bytes (communicator/bring_up.h).
+constexpr std::uint64_t kCollectives = 12;
 
 }  // namespace
 
-Due::Due(double host_rate_mbit_s, double slowed) {
+DueByBytes::DueByBytes(double host_rate_mbit_s, double slowed) {
   constexpr double kBytesPerNsPerMbit = 1e6 / 8 / 1e9;
   const double rate = host_rate_mbit_s > 0 ? host_rate_mbit_s : kRateUnknownMbitS;
   bytes_per_ns_ = rate * kBytesPerNsPerMbit;
-  bring_up_ = base::slowed(kBringUp, slowed);
+  bring_up_ = base::slowed(kBringUpOrStall, slowed);
   least_ = base::slowed(kCallLeast, slowed);
 }
 
-bool Due::call(std::uint64_t bytes) {
-  if (reached()) return true;
+void DueByBytes::call(std::uint64_t bytes) {
+  if (reached()) return;
   const double on_link = static_cast<double>(bytes) / bytes_per_ns_;
   spent_ += least_ + static_cast<base::Nanos>(std::min(on_link, 1e18));
-  return reached();
 }
 
-bool Due::asks() { return std::has_single_bit(++asked_); }
+bool DueByBytes::asks() { return std::has_single_bit(++asked_); }
+
+DueByTime::DueByTime(double slowed) : bring_up_(base::slowed(kBringUp, slowed)) {}
+
+bool DueByTime::waits_for(std::uint64_t block_bytes) {
+  return block_bytes <= TrialRules::kCombinedBytes;
+}
+
+bool DueByTime::compares() {
+  ++calls_;
+  return calls_ > 1 && std::has_single_bit(calls_);
+}
+
+void DueByTime::compared(const Figures& least, base::Nanos took) {
+  const auto [spent, comparing] = least;
+  // Nobody has compared anything before the first time.
+  const bool known = comparing > 0;
+  if (known && spent >= static_cast<std::uint64_t>(bring_up_) + kCollectives * comparing) come();
+  comparing_ = static_cast<std::uint64_t>(std::max<base::Nanos>(took, 1));
+}
+
+void DueByTime::took(base::Nanos time) {
+  if (++timed_ > 1) spent_ += static_cast<std::uint64_t>(std::max<base::Nanos>(time, 0));
+}
 
 }  // namespace alm::tuning

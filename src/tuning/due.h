@@ -1,25 +1,26 @@
 // Decides when it pays to bring a communicator up. Bring-up has a fixed cost, and programs make
 // communicators for a call or two. So calls go to the MPI library until they have cost about as
 // much as bring-up: no communicator costs much more than twice the least possible (the ski rental
-// problem). The cost of a call follows from figures that all ranks know, so that all decide alike.
-// Pure.
+// problem). All ranks decide alike. Pure.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "base/time.h"
 
 namespace alm::tuning {
 
-class Due {
+// The cost of a call follows from figures that all ranks know.
+class DueByBytes {
  public:
   // `host_rate_mbit_s` that of the slowest host's link; 0: unknown. `slowed`: the factor for fixed
   // times (option time_scale).
-  Due(double host_rate_mbit_s, double slowed);
+  DueByBytes(double host_rate_mbit_s, double slowed);
 
   // Comes before each call on the communicator; `bytes`: what the fullest rank sends or receives.
-  // True from the call on that makes bring-up due.
-  bool call(std::uint64_t bytes);
+  void call(std::uint64_t bytes);
+  // From the call on that makes bring-up due.
   bool reached() const { return spent_ >= bring_up_; }
 
   // What the fullest rank sends or receives is not always known to all. Ranks that tell each other
@@ -35,6 +36,38 @@ class Due {
   base::Nanos bring_up_, least_;
   base::Nanos spent_ = 0;
   std::uint64_t asked_ = 0, agreed_ = 0;
+};
+
+// Of small blocks all of the same size, which libraries combine, so that no call stalls. The cost
+// of a call is measured, and ranks compare what it was before the second call, the fourth, the
+// eighth and so on: on idle hosts a call takes 20 us, on crowded ones as many ms. The first does
+// not count: it opens the library's connections.
+class DueByTime {
+ public:
+  explicit DueByTime(double slowed);
+
+  // Whether calls of such blocks may wait.
+  static bool waits_for(std::uint64_t block_bytes);
+
+  // Comes before each such call: whether the ranks compare their figures before it.
+  bool compares();
+  // Of this rank, to be compared by their minimum: ranks that come early measure the lateness of
+  // others, too.
+  using Figures = std::array<std::uint64_t, 2>;
+  Figures figures() const { return {spent_, comparing_}; }
+  // `least`: of all ranks. `took`: comparing them.
+  void compared(const Figures& least, base::Nanos took);
+  // One call by the library.
+  void took(base::Nanos time);
+  // Bring-up is due whatever calls have cost.
+  void come() { reached_ = true; }
+  bool reached() const { return reached_; }
+
+ private:
+  base::Nanos bring_up_;
+  bool reached_ = false;
+  std::uint64_t calls_ = 0, timed_ = 0;
+  std::uint64_t spent_ = 0, comparing_ = 0;
 };
 
 }  // namespace alm::tuning

@@ -11,9 +11,10 @@ constexpr std::uint32_t kRanks = 8;
 
 // With which call it is due, at 100 Mbit/s.
 int due_with(std::uint64_t bytes, double rate = 100, double slowed = 1) {
-  Due due(rate, slowed);
+  DueByBytes due(rate, slowed);
   for (int call = 1; call <= 1000; ++call) {
-    if (due.call(bytes * (kRanks - 1))) return call;
+    due.call(bytes * (kRanks - 1));
+    if (due.reached()) return call;
   }
   return 0;
 }
@@ -34,7 +35,7 @@ TEST(Due, FixedTimesAreSlowedWithTheLinks) {
 }
 
 TEST(Due, RanksTellEachOtherTheirBytesEverMoreSeldom) {
-  Due due(100, 1);
+  DueByBytes due(100, 1);
   std::vector<int> asked;
   for (int call = 1; call <= 100; ++call) {
     if (due.asks()) asked.push_back(call);
@@ -43,9 +44,52 @@ TEST(Due, RanksTellEachOtherTheirBytesEverMoreSeldom) {
 }
 
 TEST(Due, StaysDue) {
-  Due due(100, 1);
-  EXPECT_TRUE(due.call(700'000));
-  EXPECT_TRUE(due.call(0));
+  DueByBytes due(100, 1);
+  due.call(700'000);
+  EXPECT_TRUE(due.reached());
+  due.call(0);
+  EXPECT_TRUE(due.reached());
+}
+
+// With which call it is due, where every call and every comparison takes so long on all ranks.
+int due_after(base::Nanos call_time, base::Nanos comparing) {
+  DueByTime due(1);
+  for (int call = 1; call <= 4096; ++call) {
+    if (due.compares()) due.compared(due.figures(), comparing);
+    if (due.reached()) return call;
+    due.took(call == 1 ? base::kSecond : call_time);  // the first opens connections
+  }
+  return 0;
+}
+
+TEST(DueByTime, CallsHaveToCostWhatBringUpDoes) {
+  // 40 ms and 12 times 10 us.
+  EXPECT_EQ(due_after(20 * base::kMicrosecond, 10 * base::kMicrosecond), 2048);
+  EXPECT_EQ(due_after(base::kMillisecond, 10 * base::kMicrosecond), 64);
+  // 40 ms and 12 times 5 ms.
+  EXPECT_EQ(due_after(5 * base::kMillisecond, 5 * base::kMillisecond), 32);
+  EXPECT_EQ(due_after(base::kMicrosecond / 2, base::kMicrosecond), 0);
+}
+
+TEST(DueByTime, TheFirstComparisonOnlyShowsWhatItTakes) {
+  EXPECT_EQ(due_after(base::kSecond, base::kMicrosecond), 4);
+}
+
+TEST(DueByTime, TheLeastOfAllRanksCounts) {
+  DueByTime due(1);
+  due.compared({0, 0}, base::kMillisecond);
+  due.took(0);
+  due.took(base::kSecond);  // this rank has waited for another
+  DueByTime::Figures least = due.figures();
+  EXPECT_EQ(least[0], static_cast<std::uint64_t>(base::kSecond));
+  least[0] = base::kMillisecond;
+  due.compared(least, base::kMillisecond);
+  EXPECT_FALSE(due.reached());
+}
+
+TEST(DueByTime, LargeBlocksDoNotWait) {
+  EXPECT_TRUE(DueByTime::waits_for(256));
+  EXPECT_FALSE(DueByTime::waits_for(257));
 }
 
 }  // namespace

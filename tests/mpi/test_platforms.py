@@ -101,7 +101,8 @@ def test_intercommunicators_pass_through(bench: Bench) -> None:
 
 def test_trials_call_the_library(bench: Bench) -> None:
     # So few bytes that nobody expects the call to stall.
-    done = bench.run("repeat", "8", "200", env={"ALLEMANDE_TRIALS": "on"})
+    # So many that the world is brought up for them.
+    done = bench.run("repeat", "1500", "200", env={"ALLEMANDE_TRIALS": "on"})
     done.check()
     assert done.stats["native"] > 0
 
