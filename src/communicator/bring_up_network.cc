@@ -50,10 +50,14 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   if (asked.size() == 1) return;
   const auto patience = base::slowed(kPatience, job_.options.time_scale);
   // Linux answers a host six questions at once, then one a second; one asks for a router.
-  const auto short_trips =
-      io::measure_round_trips(asked.front(), asked, 0, {.patience = patience, .tries = 2});
-  const auto long_trips = io::measure_round_trips(
-      asked.front(), asked, 0, {.patience = patience, .datagram_bytes = datagram_bytes});
+  const auto short_trips = io::measure_round_trips(
+      asked.front(), asked, 0, {.patience = patience, .tries = 2, .ends_in_silence = true});
+  // One at a time: several full packets would wait for each other.
+  const auto long_trips = io::measure_round_trips(asked.front(), asked, 0,
+                                                  {.patience = patience,
+                                                   .under_way = 1,
+                                                   .ends_in_silence = true,
+                                                   .datagram_bytes = datagram_bytes});
   const double answers = share_of_answers(asked.front().family(), datagram_bytes);
   std::vector<base::Nanos> trips, longer;  // of those that have answered both
   for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
@@ -65,7 +69,8 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   }
   // A frame passes two links at least, and each holds it until all of it has come.
   job_.frame_time = middle_of(longer) / 2;
-  job_.idle_round_trip = middle_of(trips);
+  // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
+  job_.idle_round_trip = trips.empty() ? 0 : *std::max_element(trips.begin(), trips.end());
   if (members_.self != 0) return;
   job_.log.info(fmt::format(
       "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",

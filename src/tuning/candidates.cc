@@ -30,6 +30,8 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   const std::uint64_t chosen = wanted.model ? cost(*wanted.model) : direct;
   std::optional<Way> best;
   auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));
+  // Combining saves what a message costs beside its packets: less than a packet.
+  if (!wanted.model) least = std::min(least, direct + members - 1);
   if (wanted.model && direct <= least) {
     best = rounds_of(wanted.sharing);
     least = direct;
