@@ -29,7 +29,7 @@
 #include "bench_options.h"
 #include "bench_pattern.h"
 
-enum { kHostBytes = 64, kSmallBytes = 257, kLargerBytes = 300 };
+enum { kHostBytes = 64, kCombinedBytes = 256, kLargerBytes = 300 };
 
 struct world {
   MPI_Comm comm;
@@ -342,7 +342,7 @@ int main(int argc, char** argv) {
   if (!cold) {
     world.counts_host = first_of_namespace(&world);
     report_start(&world);
-    if (options.sizes[0] < kSmallBytes) begin_with_larger_block(&world);
+    if (options.sizes[0] <= kCombinedBytes) begin_with_larger_block(&world);
   }
 
   struct traffic traffic = make_traffic(world.ranks);

@@ -4,9 +4,9 @@
 
 #include <array>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "job/ops.h"

@@ -56,7 +56,7 @@ void DueByTime::compared(const Figures& least, base::Nanos took) {
 }
 
 void DueByTime::took(base::Nanos time) {
-  if (++timed_ > 1) spent_ += static_cast<std::uint64_t>(std::max<base::Nanos>(time, 0));
+  if (calls_ > 1) spent_ += static_cast<std::uint64_t>(std::max<base::Nanos>(time, 0));
 }
 
 }  // namespace alm::tuning

@@ -57,7 +57,7 @@ class DueByTime {
   Figures figures() const { return {spent_, comparing_}; }
   // `least`: of all ranks. `took`: comparing them.
   void compared(const Figures& least, base::Nanos took);
-  // One call by the library.
+  // The call that has come, by the library.
   void took(base::Nanos time);
   // Bring-up is due whatever calls have cost.
   void come() { reached_ = true; }
@@ -66,7 +66,7 @@ class DueByTime {
  private:
   base::Nanos bring_up_;
   bool reached_ = false;
-  std::uint64_t calls_ = 0, timed_ = 0;
+  std::uint64_t calls_ = 0;
   std::uint64_t spent_ = 0, comparing_ = 0;
 };
 

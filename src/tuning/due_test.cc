@@ -77,8 +77,10 @@ TEST(DueByTime, TheFirstComparisonOnlyShowsWhatItTakes) {
 
 TEST(DueByTime, TheLeastOfAllRanksCounts) {
   DueByTime due(1);
-  due.compared({0, 0}, base::kMillisecond);
+  EXPECT_FALSE(due.compares());
   due.took(0);
+  EXPECT_TRUE(due.compares());
+  due.compared({0, 0}, base::kMillisecond);
   due.took(base::kSecond);  // this rank has waited for another
   DueByTime::Figures least = due.figures();
   EXPECT_EQ(least[0], static_cast<std::uint64_t>(base::kSecond));

@@ -100,8 +100,7 @@ def test_intercommunicators_pass_through(bench: Bench) -> None:
 
 
 def test_trials_call_the_library(bench: Bench) -> None:
-    # So few bytes that nobody expects the call to stall.
-    # So many that the world is brought up for them.
+    # So few bytes that no call is expected to stall, so many calls that the world is brought up.
     done = bench.run("repeat", "1500", "200", env={"ALLEMANDE_TRIALS": "on"})
     done.check()
     assert done.stats["native"] > 0

@@ -1,7 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <vector>
-
 #include "transport/io/driver_test_cluster.h"
 #include "transport/io/hops.h"
 

@@ -41,6 +41,23 @@ std::uint32_t packets_in(base::Nanos time, double mbit_s, std::uint32_t frame_by
       std::lround(mbit_s * static_cast<double>(time) / 8000.0 / frame_bytes));
 }
 
+// Empties the socket's error queue (IP_RECVERR); returns how many entries it held.
+std::size_t drain_error_queue(int fd) {
+  std::size_t entries = 0;
+  std::array<std::byte, 512> control;
+  std::array<std::byte, 64> payload;
+  for (; entries < 256; ++entries) {
+    iovec part{payload.data(), payload.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
+  }
+  return entries;
+}
+
 }  // namespace
 
 struct Endpoint::Impl {

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "transport/io/sender.h"
-
 #ifndef UDP_GRO
 #define UDP_GRO 104
 #endif

@@ -157,20 +157,4 @@ void Sender::survive(int error, std::span<const SendItem> items, EndpointCounter
   given_up = length;
 }
 
-std::size_t drain_error_queue(int fd) {
-  std::size_t entries = 0;
-  std::array<std::byte, 512> control;
-  std::array<std::byte, 64> payload;
-  for (; entries < 256; ++entries) {
-    iovec part{payload.data(), payload.size()};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    if (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) break;
-  }
-  return entries;
-}
-
 }  // namespace alm::io

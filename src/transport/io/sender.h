@@ -69,7 +69,4 @@ class Sender {
   bool retried_ = false;  // the first datagram has met one soft error
 };
 
-// Empties the socket's error queue (IP_RECVERR); returns how many entries it held.
-std::size_t drain_error_queue(int fd);
-
 }  // namespace alm::io
