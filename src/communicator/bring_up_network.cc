@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 
@@ -29,13 +28,6 @@ double share_of_answers(int family, std::uint32_t datagram_bytes) {
   return answers / (answers + datagram_bytes - small);
 }
 
-// The middle one; 0: there is none.
-base::Nanos middle_of(std::vector<base::Nanos> known) {
-  std::erase(known, 0);
-  std::sort(known.begin(), known.end());
-  return known.empty() ? 0 : known[known.size() / 2];
-}
-
 }  // namespace
 
 // Once in a job, of up to three hosts. No error if nobody answers.
@@ -58,19 +50,14 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
                                                    .under_way = 1,
                                                    .ends_in_silence = true,
                                                    .datagram_bytes = datagram_bytes});
-  const double answers = share_of_answers(asked.front().family(), datagram_bytes);
-  std::vector<base::Nanos> trips, longer;  // of those that have answered both
-  for (std::size_t i = 0; short_trips && long_trips && i < asked.size(); ++i) {
-    const base::Nanos without = short_trips.value()[i], with = long_trips.value()[i];
-    if (without == 0 || with == 0) continue;
-    const auto more = static_cast<double>(std::max<base::Nanos>(0, with - without));
-    trips.push_back(with - std::llround(more * answers));
-    if (with > without) longer.push_back(std::llround(more * (1 - answers)));
+  job_.idle_round_trip = job_.frame_time = 0;
+  if (short_trips && long_trips) {
+    const auto times = io::idle_times(short_trips.value(), long_trips.value(),
+                                      share_of_answers(asked.front().family(), datagram_bytes));
+    // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
+    job_.idle_round_trip = times.round_trip;
+    job_.frame_time = times.frame;
   }
-  // A frame passes two links at least, and each holds it until all of it has come.
-  job_.frame_time = middle_of(longer) / 2;
-  // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
-  job_.idle_round_trip = trips.empty() ? 0 : *std::max_element(trips.begin(), trips.end());
   if (members_.self != 0) return;
   job_.log.info(fmt::format(
       "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -29,19 +28,12 @@ LogLevel parse(std::string_view level) {
   return LogLevel::kWarning;
 }
 
-constexpr std::chrono::milliseconds kForwarding{100};
-
 }  // namespace
 
 void await_forwarding() { std::this_thread::sleep_for(kForwarding); }
 
 Log::Log(std::string who, std::string_view level, Sink sink)
     : who_(std::move(who)), level_(parse(level)), sink_(std::move(sink)) {}
-
-void Log::error(std::string_view text) const {
-  write(LogLevel::kError, text);
-  if (!sink_) await_forwarding();
-}
 
 void Log::write(LogLevel level, std::string_view text) const {
   if (!shows(level)) return;

@@ -1,12 +1,14 @@
 // Writes messages to standard error, one line each, or to a sink.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <string_view>
 
 namespace alm::job {
 
+inline constexpr std::chrono::milliseconds kForwarding{100};
 // Comes before an end of the job by this process. Launchers end their helpers at once, with what
 // these have not forwarded yet: under Hydra 5.0 a line written right before MPI_Abort was lost in 3
 // jobs of 60 on busy processors.
@@ -22,8 +24,7 @@ class Log {
   // `who` names the process ("rank 3 (h3)"); `level` is a value of the option `log`.
   Log(std::string who, std::string_view level, Sink sink = {});
 
-  // What the job may end by: returns when the text has had time to get out.
-  void error(std::string_view text) const;
+  void error(std::string_view text) const { write(LogLevel::kError, text); }
   void warning(std::string_view text) const { write(LogLevel::kWarning, text); }
   void info(std::string_view text) const { write(LogLevel::kInfo, text); }
   void debug(std::string_view text) const { write(LogLevel::kDebug, text); }

@@ -48,9 +48,9 @@ void look_at_processors(job::Job& job) {
 // a way for small blocks that is not the library's, they need not wait.
 bool wants_world_at_once(const job::Job& job) {
   if (job.has_nonblocking() || job.profile) return true;
-  return std::any_of(job.known.begin(), job.known.end(), [](const tuning::Decision& one) {
-    return one.calls == tuning::kCallsOfOneSize && tuning::DueByTime::waits_for(one.least_bytes) &&
-           one.chosen != tuning::kLibrary;
+  return std::any_of(job.known.begin(), job.known.end(), [&](const tuning::Decision& one) {
+    return one.ranks == job.records.size() && one.calls == tuning::kCallsOfOneSize &&
+           tuning::DueByTime::waits_for(one.least_bytes) && one.chosen != tuning::kLibrary;
   });
 }
 

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "session/decision_file.h"
 #include "session/session_test_ranks.h"
+#include "tuning/way_key.h"
 
 namespace alm::session {
 namespace {
@@ -27,8 +29,8 @@ class SessionDecisions : public SessionTest {
   }
   virtual std::string file() const { return path("decisions.toml"); }
 
-  // What a job of this shape has found, but for the way: the library's.
-  void decide_for_the_library() {
+  // What a job of this shape has found, but for what `change` does.
+  void decide(const std::function<void(tuning::Decision& one)>& change) {
     job::FakeJob job(kRanks);
     run(job, [](FakeProcess& process) {
       for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
@@ -36,9 +38,14 @@ class SessionDecisions : public SessionTest {
     auto found = read_decisions(file());
     ASSERT_TRUE(found) << found.error().message;
     ASSERT_EQ(found.value().size(), 1u);
-    found.value()[0].chosen = "library";
-    for (auto& way : found.value()[0].ways) way.time = way.key == "library" ? 100 : 1'000'000;
+    change(found.value()[0]);
     ASSERT_TRUE(write_decisions(file(), found.value()));
+  }
+  void decide_for_the_library() {
+    decide([](tuning::Decision& one) {
+      one.chosen = tuning::kLibrary;
+      for (auto& way : one.ways) way.time = way.key == tuning::kLibrary ? 100 : 1'000'000;
+    });
   }
 };
 
@@ -76,6 +83,22 @@ TEST_F(SessionDecisions, OneOfAnotherConfigurationIsNotTakenOver) {
   const First first = first_call(job);
   EXPECT_TRUE(first.good && first.alike);
   EXPECT_FALSE(first.native);
+}
+
+TEST_F(SessionDecisions, TheWorldDoesNotWaitWithSmallBlocksThatAnotherWayHasWon) {
+  constexpr std::uint64_t kSmall = 200;
+  for (const std::uint32_t ranks : {kRanks, kRanks + 1}) {
+    std::filesystem::remove(file());
+    decide([&](tuning::Decision& one) {
+      one.ranks = ranks;
+      one.least_bytes = one.most_bytes = kSmall;
+      one.chosen = one.ways.front().key;
+    });
+    job::FakeJob job(kRanks);
+    const First first = first_call(job, kSmall);
+    EXPECT_TRUE(first.good && first.alike);
+    EXPECT_EQ(first.native, ranks != kRanks) << ranks;
+  }
 }
 
 TEST_F(SessionDecisions, AFileThatIsNoneIsWarnedOfAndLeftAlone) {
@@ -117,7 +140,7 @@ class SessionCache : public SessionDecisions {
   }
   std::string file() const override { return path("cache/allemande/decisions.toml"); }
 
-  std::vector<End> decide() {
+  std::vector<End> decide_alone() {
     job::FakeJob job(kRanks);
     auto ends = run(job, [](FakeProcess& process) {
       for (int call = 0; call < kCallsUntilDecided; ++call) process.alltoall(kWorld);
@@ -149,14 +172,14 @@ TEST_F(SessionCache, CostsTheStartOfAJobNothingWhereItIsEmpty) {
 
 TEST_F(SessionCache, OffKeepsNone) {
   options.push_back("decisions=off");
-  decide();
+  decide_alone();
   EXPECT_FALSE(std::filesystem::exists(path("cache")));
 }
 
 TEST_F(SessionCache, IsWrittenAnewWhereItIsNone) {
   std::filesystem::create_directories(path("cache/allemande"));
   std::ofstream(file()) << "no decisions";
-  EXPECT_TRUE(decide()[0].logged.empty());
+  EXPECT_TRUE(decide_alone()[0].logged.empty());
   const auto found = read_decisions(file());
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found.value().size(), 1u);
@@ -164,7 +187,7 @@ TEST_F(SessionCache, IsWrittenAnewWhereItIsNone) {
 
 TEST_F(SessionCache, ThatCannotBeWrittenIsNoWarning) {
   ::setenv("XDG_CACHE_HOME", "/proc/none", 1);
-  EXPECT_TRUE(decide()[0].logged.empty());
+  EXPECT_TRUE(decide_alone()[0].logged.empty());
 }
 
 TEST_F(SessionCache, OfOtherHostsIsNotTakenOver) {

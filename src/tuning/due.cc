@@ -15,6 +15,9 @@ constexpr base::Nanos kBringUp = 40 * base::kMillisecond;
 constexpr base::Nanos kBringUpOrStall = 10 * base::kMillisecond;
 // What counts of a call of a few bytes, which does not stall, and which ours makes little shorter.
 constexpr base::Nanos kCallLeast = 10 * base::kMicrosecond;
+// From the first so many calls on ranks compare once in so many: that is one in a hundred small
+// collectives more, and calls that become long meanwhile are seen.
+constexpr std::uint64_t kCallsBetween = 128;
 // Bring-up calls about so many collectives of a few bytes (communicator/bring_up.h).
 constexpr std::uint64_t kCollectives = 12;
 
@@ -44,7 +47,7 @@ bool DueByTime::waits_for(std::uint64_t block_bytes) {
 
 bool DueByTime::compares() {
   ++calls_;
-  return calls_ > 1 && std::has_single_bit(calls_);
+  return calls_ > 1 && (std::has_single_bit(calls_) || calls_ % kCallsBetween == 0);
 }
 
 void DueByTime::compared(const Figures& least, base::Nanos took) {

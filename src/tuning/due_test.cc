@@ -65,6 +65,7 @@ int due_after(base::Nanos call_time, base::Nanos comparing) {
 TEST(DueByTime, CallsHaveToCostWhatBringUpDoes) {
   // 40 ms and 12 times 10 us.
   EXPECT_EQ(due_after(20 * base::kMicrosecond, 10 * base::kMicrosecond), 2048);
+  EXPECT_EQ(due_after(50 * base::kMicrosecond, 10 * base::kMicrosecond), 896);
   EXPECT_EQ(due_after(base::kMillisecond, 10 * base::kMicrosecond), 64);
   // 40 ms and 12 times 5 ms.
   EXPECT_EQ(due_after(5 * base::kMillisecond, 5 * base::kMillisecond), 32);
@@ -73,6 +74,21 @@ TEST(DueByTime, CallsHaveToCostWhatBringUpDoes) {
 
 TEST(DueByTime, TheFirstComparisonOnlyShowsWhatItTakes) {
   EXPECT_EQ(due_after(base::kSecond, base::kMicrosecond), 4);
+}
+
+TEST(DueByTime, CallsThatBecomeLongAreSeenSoon) {
+  DueByTime due(1);
+  int call = 0;
+  const auto calls = [&](int count, base::Nanos time) {
+    for (const int end = call + count; call < end && !due.reached(); ++call) {
+      if (due.compares()) due.compared(due.figures(), 10 * base::kMicrosecond);
+      due.took(time);
+    }
+  };
+  calls(1030, 35 * base::kMicrosecond);
+  EXPECT_FALSE(due.reached());
+  calls(1000, 5 * base::kMillisecond);
+  EXPECT_LE(call, 1030 + 128);
 }
 
 TEST(DueByTime, TheLeastOfAllRanksCounts) {

@@ -104,11 +104,15 @@ int Interposer::initialised(int code) {
   }
   try {
     ops_ = std::make_unique<AbiOps>(
-        library_->api(), &session::Session::communicator_freed, [this] { aborting(); },
+        library_->api(), &session::Session::communicator_freed,
+        [this] {
+          if (session_ != nullptr) session_->aborts();
+        },
         asked_ >= MPI_THREAD_MULTIPLE);
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());
+    job::await_forwarding();
     library_->api().Abort(library_->api().comm_world, 1);
   }
   return code;
@@ -129,7 +133,7 @@ void Interposer::at_exit() const {
 }
 
 void Interposer::aborting() const {
-  if (session_ != nullptr) session_->aborts();
+  if (session_ != nullptr && session_->aborts()) job::await_forwarding();
 }
 
 int Interposer::initialised_by_tool(int code) {

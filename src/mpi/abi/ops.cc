@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "job/gather_by_minimum.h"
+#include "job/log.h"
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
 #include "mpi/abi/neighbours.h"
@@ -218,6 +219,7 @@ int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).
 
 void AbiOps::abort(job::CommHandle comm, int code) {
   before_abort_();
+  job::await_forwarding();  // of the error that it comes from
   api_.Abort(comm_of(comm), code);
   std::_Exit(code);
 }

@@ -16,6 +16,7 @@ void Driver::ask_routers(HopAsker& hops) {
   const std::uint32_t listened = self.endpoint->listening();
   self.endpoint->listen(self.endpoint->paths());
   self.now = monotonic_now();
+  static_cast<void>(self.endpoint->read_answers());  // to questions of before
   hops.begin(self.now);
   while (!hops.done(self.now)) {
     self.ask(lock, hops);

@@ -145,10 +145,10 @@ void Sender::survive(int error, std::span<const SendItem> items, EndpointCounter
     return;
   }
   // An ICMP message about an earlier datagram is reported once, by whichever call comes next. It
-  // stays in the error queue: it may be an answer to a question (hops.h).
+  // stays in the error queue, and counts when that is emptied: it may be an answer to a question
+  // (hops.h).
   if (!retried_) {
     retried_ = true;
-    ++counters.refused;
     return;
   }
   // It is this destination (no route, a filter): the datagram counts as lost; others go on.
