@@ -241,7 +241,8 @@ bool Trials::adopt(Tried& tried) const {
     const auto same = std::find_if(
         known->ways.begin(), known->ways.end(),
         [&](const tuning::Decision::Way& one) { return one.key == wanted.ways[i].key; });
-    times.push_back(same == known->ways.end() ? 0 : same->time);
+    const bool seen = same != known->ways.end() && tuning::counts(*known, *same);
+    times.push_back(seen ? same->time : 0);
     if (times.back() > 0 && wanted.ways[i].key == known->chosen) chosen = i;
   }
   if (!chosen) return false;
@@ -264,13 +265,21 @@ void Trials::record(const Tried& tried) const {
   if (auto found = open ? tried.kept : latest(tried)) job_.record(std::move(*found));
 }
 
-// The latest decision, if this trial has sightings of the way decided on.
+// What this trial has found, with what an earlier job has seen of ways that this one has not.
 std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
-  const std::size_t way = tried.trial.chosen();
-  if (!tried.trial.has_decided() || tried.trial.sightings(way) == 0) return std::nullopt;
+  const auto way = tuning::way_found(tried.trial);
+  if (!way) return std::nullopt;
   tuning::Decision decision = subject(tried);
-  decision.chosen = decision.ways[way].key;
+  decision.chosen = decision.ways[*way].key;
   decision.why = tuning::why_chosen(tried.trial);
+  for (std::size_t i = 0; tried.adopted && i < decision.ways.size(); ++i) {
+    tuning::Decision::Way& one = decision.ways[i];
+    if (one.seen > 0 || one.time == 0) continue;
+    const auto same =
+        std::find_if(tried.adopted->ways.begin(), tried.adopted->ways.end(),
+                     [&](const tuning::Decision::Way& before) { return before.key == one.key; });
+    if (same != tried.adopted->ways.end()) one.seen = same->seen;
+  }
   return decision;
 }
 

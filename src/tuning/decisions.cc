@@ -173,8 +173,21 @@ bool Decision::operator==(const Decision& other) const {
   return fields(*this) == fields(other);
 }
 
+std::optional<std::size_t> way_found(const Trial& trial) {
+  const auto found = trial.has_decided() ? trial.chosen() : best_seen(trial.standings());
+  const std::size_t least = trial.has_decided() ? 1 : TrialRules::kSettled;
+  return found && trial.sightings(*found) >= least ? found : std::nullopt;
+}
+
+bool counts(const Decision& decision, const Decision::Way& way) {
+  if (way.key == decision.chosen || way.seen >= TrialRules::kOneByOne) return true;
+  const Decision::Way* chosen = decision.chosen_way();
+  return chosen != nullptr && base::ratio(way.time, chosen->time) > TrialRules::kAside;
+}
+
 std::string why_chosen(const Trial& trial) {
-  std::size_t fastest = trial.chosen();
+  const std::size_t chosen = way_found(trial).value_or(trial.chosen());
+  std::size_t fastest = chosen;
   std::size_t seen = 0;
   std::size_t hopeless = 0;
   for (std::size_t way = 0; way < trial.standings().size(); ++way) {
@@ -185,12 +198,10 @@ std::string why_chosen(const Trial& trial) {
     ++seen;
     if (trial.time(way) < trial.time(fastest)) fastest = way;
   }
-  if (trial.standings().at_limit() && fastest == trial.chosen())
-    return "as fast as the links allow";
+  if (trial.standings().at_limit() && fastest == chosen) return "as fast as the links allow";
   std::string text = fmt::format("the fastest of {}", seen);
-  if (fastest != trial.chosen()) {
-    text = fmt::format("preferred, and none of {} is clearly faster", seen);
-  }
+  if (fastest != chosen) text = fmt::format("preferred, and none of {} is clearly faster", seen);
+  if (!trial.has_decided()) text += " so far";
   if (hopeless > 0) text += fmt::format("; of {} the packets alone take longer", hopeless);
   if (const std::size_t dear = trial.standings().size() - seen - hopeless; dear > 0) {
     text += fmt::format("; {} too dear to be tried yet", dear);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,8 +61,13 @@ struct Decision {
   bool operator==(const Decision& other) const;  // wherever they stand
 };
 
-// Why the trial has chosen its way, for people.
+// The way that later jobs may begin with: the one decided on, or, where a job ends before that, the
+// best so far, if it was seen often enough. Nothing: neither has been seen in this trial.
+std::optional<std::size_t> way_found(const Trial& trial);
+// Why that way, for people.
 std::string why_chosen(const Trial& trial);
+// Whether what an earlier job has seen of the way counts; else it is tried as if it had not.
+bool counts(const Decision& decision, const Decision::Way& way);
 // Whether the way chosen takes so much more or less than predicted that predictions must be wrong.
 bool refutes_predictions(const Trial& trial);
 

@@ -95,6 +95,38 @@ TEST(Decisions, AWayIsChosenBecauseItIsTheFastest) {
   EXPECT_EQ(why_chosen(trial), "the fastest of 2");
 }
 
+// In the order of the calls of a job that ends soon.
+TEST(Decisions, ATrialThatIsCutShortHasFoundWhatItHasSeenOften) {
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+  const auto call = [&] {
+    trial.took((trial.way() == 0 ? 50 : 70) * base::kMillisecond);
+    if (trial.due()) trial.agree(std::vector<base::Nanos>(trial.times()));
+  };
+  while (trial.sightings(0) < TrialRules::kSettled) {
+    EXPECT_EQ(way_found(trial), std::nullopt);
+    call();
+  }
+  ASSERT_FALSE(trial.has_decided());
+  EXPECT_EQ(way_found(trial), 0u);
+  EXPECT_EQ(why_chosen(trial), "the fastest of 3 so far");
+}
+
+TEST(Decisions, AFewSightingsOfAnEarlierJobCountForNothingUnlessTheyWereSlow) {
+  Decision one = decision();
+  one.chosen = one.ways[0].key;
+  one.ways[0].time = 100;
+  one.ways[0].seen = 1;
+  EXPECT_TRUE(counts(one, one.ways[0]));
+  one.ways[1].time = 300;
+  one.ways[1].seen = 3;
+  EXPECT_FALSE(counts(one, one.ways[1]));
+  one.ways[1].seen = 4;
+  EXPECT_TRUE(counts(one, one.ways[1]));
+  one.ways[1].seen = 1;
+  one.ways[1].time = 500;
+  EXPECT_TRUE(counts(one, one.ways[1]));
+}
+
 TEST(Decisions, WhatIsNoDecisionFileSaysWhy) {
   const auto message = [](std::string_view text) {
     const auto parsed = parse_decisions(text, "d.toml");

@@ -178,4 +178,13 @@ bool Standings::settled() const {
   return true;
 }
 
+std::optional<std::size_t> best_seen(const Standings& ways) {
+  std::optional<std::size_t> best;
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    if (ways[way].seen.none() || ways[way].out) continue;
+    if (!best || ratio(ways.time(way), ways.time(*best)) < Rules::kClearly) best = way;
+  }
+  return best;
+}
+
 }  // namespace alm::tuning

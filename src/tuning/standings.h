@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/time.h"
@@ -128,5 +129,9 @@ class Standings {
   bool keep_to_rates_ = false;
   std::uint64_t calls_ = 0;  // made so far
 };
+
+// The way to choose of those seen in this trial: a way replaces one before it only if it is clearly
+// faster. Nothing: none has been seen, or all are out.
+std::optional<std::size_t> best_seen(const Standings& ways);
 
 }  // namespace alm::tuning

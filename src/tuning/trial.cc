@@ -84,6 +84,7 @@ void Trial::set_limit(base::Nanos limit) {
 
 // The number of calls on which the budget of trying rests.
 std::uint64_t Trial::taken_as_made() const {
+  if (goes_on_) return ways_.calls();
   const std::uint64_t horizon = ways_.trusts() ? Rules::kTrustedHorizon : Rules::kHorizon;
   if (!ways_.within(Rules::kNearLimit)) return std::max(ways_.calls(), horizon);
   return std::max(ways_.calls(),
@@ -147,6 +148,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   if (const auto way = refuge(ways_, chosen_, stalled, drift_.stalls().calls())) return flee(*way);
   if (for_stalls_alone) return await_turn();
   if (drifted) return doubt();
+  if (unfinished_ && recent > 0) return go_on(recent);
   follow(recent);
   await_turn();
 }
@@ -168,6 +170,18 @@ void Trial::flee(std::size_t to) {
   ++reopened_;
   if (!ways_[to].seen.none()) return plan();
   batch_ = {{to, true}};
+}
+
+// The job lasts. What an earlier one has seen holds; what that could not afford is tried when the
+// calls of this one pay for it.
+void Trial::go_on(base::Nanos recent) {
+  unfinished_ = false;
+  goes_on_ = true;
+  for (std::size_t way = 0; way < ways_.size(); ++way) {
+    ways_[way].out = ways_[way].out || (way != chosen_ && time(way) > 0);
+  }
+  ways_[chosen_].seen.reopen_with(recent);
+  plan();
 }
 
 void Trial::confirm(std::span<const base::Nanos> slowest) {
@@ -199,6 +213,7 @@ void Trial::adopt(std::size_t way, const std::vector<base::Nanos>& times) {
   batch_.clear();
   decide(0);
   choose(way);
+  unfinished_ = std::find(times.begin(), times.end(), 0) != times.end();
   drift_.adopt(ways_.calls(), ways_[way].stall);
   first_ = vouching_.begin(ways_, way, true);
   if (first_ != way) batch_ = {{first_, true}};
@@ -340,8 +355,8 @@ void Trial::plan() {
                         ratio(ways_.time(way), least) > Rules::kAsFast;
     return slower ? soon : to_come;
   };
-  const bool alone =
-      ways_.has_predictions() && ways_.ways_seen() == 1;  // to see it again tells nothing
+  const bool alone =  // to see it again tells nothing
+      (ways_.has_predictions() || goes_on_) && ways_.ways_seen() == 1;
   std::optional<std::size_t> fewest;
   double cheapest = 0;  // of those that cannot be afforded now
   for (std::size_t way = 0; way < ways_.size(); ++way) {
@@ -367,11 +382,7 @@ void Trial::plan() {
 
 // `postponed_cost`: the cost of the next sighting that waits for its turn; 0: nothing waits.
 void Trial::decide(double postponed_cost) {
-  std::optional<std::size_t> best;
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    if (ways_[way].seen.none() || ways_[way].out) continue;
-    if (!best || ratio(time(way), time(*best)) < Rules::kClearly) best = way;
-  }
+  auto best = best_seen(ways_);
   if (!best && ways_[chosen_].out) best = open_way(ways_);
   choose(best.value_or(chosen_));
   has_decided_ = true;
@@ -382,6 +393,7 @@ void Trial::decide(double postponed_cost) {
 
 // The chosen way takes `now`.
 void Trial::reopen(base::Nanos now) {
+  unfinished_ = goes_on_ = false;
   budget_.carry(spent_by_calls());
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].seen.reopen();

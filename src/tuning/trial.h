@@ -18,6 +18,7 @@
 //             +------------+  drift is refuted           ^
 //                                                        |
 //   adopt(): a decision of an earlier job ---------------+
+//            what that has not seen is tried when this one has made 64 calls
 //
 //   trying    The next calls are a batch: sightings of one way or of a few. way() says which.
 //   decided   All calls take the chosen way. From time to time the ranks compare how long it takes
@@ -130,8 +131,9 @@ class Trial {
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 
-  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known. Where calls
-  // of `way` may wait for time-outs, another way vouches for the times first.
+  // Decides at once for `way`. `times`: [way] known from an earlier job; 0: not known, and tried
+  // once this job lasts. Where calls of `way` may wait for time-outs, another way vouches for the
+  // times first.
   void adopt(std::size_t way, const std::vector<base::Nanos>& times);
 
   // The next call was to take this way for the first time, and cannot.
@@ -176,6 +178,7 @@ class Trial {
   double spent_by_calls() const;
   void add(std::size_t way);
   void reopen(base::Nanos now);
+  void go_on(base::Nanos recent);
 
   Standings ways_;
   Budget budget_;
@@ -187,7 +190,9 @@ class Trial {
   std::vector<base::Nanos> times_;  // times of the batch, not agreed on yet
   bool due_ = false;
   bool has_decided_ = false;
-  bool doubted_ = false;  // the batch shows whether the chosen way has become slower
+  bool doubted_ = false;     // the batch shows whether the chosen way has become slower
+  bool unfinished_ = false;  // an earlier job has decided, and has not seen all ways
+  bool goes_on_ = false;     // with those
   std::size_t chosen_ = 0;
   std::uint32_t reopened_ = 0;
 };

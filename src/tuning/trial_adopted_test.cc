@@ -86,9 +86,36 @@ TEST(TrialAdopted, AWrongDecisionAboutShortCallsCostsAFewMore) {
 TEST(TrialAdopted, ARightDecisionOfAnEarlierJobIsComparedOnceAndKept) {
   Trial trial({Transport::kUdp, Transport::kMpi});
   trial.adopt(0, {30 * kMs, 300 * kMs});
-  calls(trial, 50, {33 * kMs, 300 * kMs});
+  calls(trial, 5000, {33 * kMs, 300 * kMs});
   EXPECT_EQ(trial.reopened(), 0u);
   EXPECT_EQ(trial.sightings(1), 0u);
+}
+
+TEST(TrialAdopted, WhatAnEarlierJobCouldNotAffordIsTriedWhenCallsPayForIt) {
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+  trial.adopt(0, {30 * kMs, 0, 60 * kMs});
+  calls(trial, 60, {30 * kMs, 15 * kMs, 10 * kMs});
+  EXPECT_EQ(trial.sightings(1), 0u) << "the job may end";
+  calls(trial, 100, {30 * kMs, 15 * kMs, 10 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+  EXPECT_EQ(trial.sightings(2), 0u) << "what it has seen holds";
+  EXPECT_EQ(trial.reopened(), 0u);
+}
+
+TEST(TrialAdopted, WhatIsTriedLaterIsPaidForByTheCallsMade) {
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi, Transport::kMpi});
+  trial.expects(3, 3000 * kMs);
+  trial.adopt(0, {30 * kMs, 0, 0, 0});
+  const Times now = {30 * kMs, 60 * kMs, 90 * kMs, 3000 * kMs};
+  base::Nanos total = 0;
+  for (int made = 1; made <= 2000; ++made) {
+    total += call(trial, now);
+    ASSERT_LE(static_cast<double>(total), (1.04 * made + 3) * 30 * kMs) << made;
+  }
+  EXPECT_EQ(trial.way(), 0u);
+  EXPECT_GT(trial.sightings(1), 0u);
+  EXPECT_GT(trial.sightings(2), 0u);
+  EXPECT_EQ(trial.sightings(3), 0u);
 }
 
 TEST(TrialAdopted, AWayDecidedElsewhereThatCannotBeTakenIsNot) {
