@@ -30,14 +30,17 @@ std::optional<Way> runner_up(const CandidatesWanted& wanted) {
   const std::uint64_t chosen = wanted.model ? cost(*wanted.model) : direct;
   std::optional<Way> best;
   auto least = static_cast<std::uint64_t>(kClose * static_cast<double>(chosen));
-  // Combining saves what a message costs beside its packets: less than a packet.
-  if (!wanted.model) least = std::min(least, direct + members - 1);
   if (wanted.model && direct <= least) {
     best = rounds_of(wanted.sharing);
     least = direct;
   }
+  // What sends more bytes, as combining does, and more packets, too, is slower whichever counts.
+  const auto packets = plan::direct_traffic(members, bytes, wanted.packet_bytes).packets;
+  const auto saves = [&](std::size_t index) {
+    return plan::traffic_of(wanted.combining[index], bytes, wanted.packet_bytes).packets < packets;
+  };
   for (std::size_t i = 0; i < wanted.combining.size(); ++i) {
-    if (i == wanted.model || cost(i) > least) continue;
+    if (i == wanted.model || cost(i) > least || !saves(i)) continue;
     best = phased_way(i);
     least = cost(i);
   }
