@@ -21,14 +21,13 @@ class Budget {
     agreement_ = time;
     agreements_ += time;
   }
-  // A trial begins anew; those before have cost so much by their calls.
-  void carry(double spent_by_calls) { before_ = spent_by_calls; }
-  double before() const { return before_; }
+  // A trial begins anew; the one before has cost so much by its calls.
+  void carry(double spent_by_calls) { before_ += spent_by_calls; }
 
   // What one more agreement costs: the latest is taken to be like the one before.
   double agreement(base::Nanos best) const { return base::ratio(agreement_, best); }
   double spent(double by_calls, base::Nanos best) const {
-    return by_calls + base::ratio(agreements_, best) + agreement(best);
+    return before_ + by_calls + base::ratio(agreements_, best) + agreement(best);
   }
   // What is left of the budget of so many calls.
   static double left(std::uint64_t calls, double spent) {

@@ -56,6 +56,23 @@ void rule_out_stalling(Standings& ways, std::size_t stalling) {
   for (std::size_t way = 0; way < ways.size(); ++way) ways[way].suspected = ways[way].stall > 0;
 }
 
+// The first call of a way takes longer than later ones, and counts as what it took: who tries a way
+// pays for it. That of the first way and of the library's own counts as a later one, because
+// without trials the program would have started one of them, too.
+double spent_by_calls(const Standings& ways, std::size_t first) {
+  const base::Nanos best = ways.least();
+  double spent = 0;
+  for (std::size_t way = 0; way < ways.size(); ++way) {
+    const Sightings& seen = ways[way].seen;
+    if (seen.started()) {
+      const bool free = way == first || ways.librarys_own(way);
+      spent += free ? ways.expected(way) : std::max(0.0, ratio(seen.first(), best) - 1);
+    }
+    seen.charge(best, &spent);
+  }
+  return spent;
+}
+
 }  // namespace
 
 Trial::Trial(const std::vector<Transport>& ways, base::Nanos limit, double time_scale)
@@ -313,24 +330,7 @@ void Trial::count(const std::vector<base::Nanos>& slowest) {
   }
 }
 
-// The first call of a way takes longer than later ones, and counts as what it took: who tries a way
-// pays for it. That of the first way and of the library's own counts as a later one, because
-// without trials the program would have started one of them, too.
-double Trial::spent_by_calls() const {
-  const base::Nanos best = ways_.least();
-  double spent = budget_.before();
-  for (std::size_t way = 0; way < ways_.size(); ++way) {
-    const Sightings& seen = ways_[way].seen;
-    if (seen.started()) {
-      const bool free = way == first_ || ways_.librarys_own(way);
-      spent += free ? ways_.expected(way) : std::max(0.0, ratio(seen.first(), best) - 1);
-    }
-    seen.charge(best, &spent);
-  }
-  return spent;
-}
-
-double Trial::spent() const { return budget_.spent(spent_by_calls(), ways_.least()); }
+double Trial::spent() const { return budget_.spent(spent_by_calls(ways_, first_), ways_.least()); }
 
 // Plans the next batch: a run of each way that was seen least often, or the first sighting of one
 // way. Of ways that may stall no more than one.
@@ -394,7 +394,7 @@ void Trial::decide(double postponed_cost) {
 // The chosen way takes `now`.
 void Trial::reopen(base::Nanos now) {
   unfinished_ = goes_on_ = false;
-  budget_.carry(spent_by_calls());
+  budget_.carry(spent_by_calls(ways_, first_));
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     ways_[way].seen.reopen();
     ways_[way].out = ways_[way].impossible;

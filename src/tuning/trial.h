@@ -175,7 +175,6 @@ class Trial {
   bool hold_against(base::Nanos time);
   void come_to_agree();
   void await_turn();
-  double spent_by_calls() const;
   void add(std::size_t way);
   void reopen(base::Nanos now);
   void go_on(base::Nanos recent);

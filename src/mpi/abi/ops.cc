@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "job/gather_by_minimum.h"
-#include "job/log.h"
 #include "mpi/abi/generalized_request.h"
 #include "mpi/abi/handle.h"
 #include "mpi/abi/neighbours.h"
@@ -219,7 +218,6 @@ int AbiOps::complete(MPI_Request& request) { return poll(request, base::kNever).
 
 void AbiOps::abort(job::CommHandle comm, int code) {
   before_abort_();
-  job::await_forwarding();  // of the error that it comes from
   api_.Abort(comm_of(comm), code);
   std::_Exit(code);
 }
@@ -345,8 +343,7 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
     revoked = is_revoked(comm);
   }
   const int code = revoked ? error_code(kRevoked, error.message) : error_code(error);
-  // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and those that are
-  // in calls of its own wait for ever.
+  // Called from outside, MPICH's fatal handler ends this process alone (5.0.2), and others hang.
   if (fatal) abort(comm, 1);
   return raise_code(comm, code);
 }
