@@ -163,6 +163,6 @@ int main(int argc, char** argv) {
     free(phase.recv);
   }
   MPI_Finalize();
-  if (rank == 0) printf("seconds %.6f\n", now() - begun);
+  printf("seconds %.6f\n", now() - begun);
   return 0;
 }
