@@ -4,10 +4,10 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "job/ops.h"
 #include "tuning/due.h"
@@ -16,12 +16,16 @@ namespace alm::communicator {
 
 class Waiting {
  public:
-  using Due = std::variant<tuning::DueByBytes, tuning::DueByTime>;
   // [side] the buffers of a call, received and sent.
   using Buffers = std::array<std::span<const job::TypedBuffer>, 2>;
 
-  // `refusal`: why the communicator cannot be brought up, on this rank; empty: it can.
-  Waiting(Due due, std::string_view refusal) : due_(due), refusal_(refusal) {}
+  // MPI_COMM_WORLD, which waits with small blocks alone. `refusal`: why the communicator cannot be
+  // brought up, on this rank; empty: it can.
+  Waiting(tuning::DueByTime by_time, std::string_view refusal)
+      : by_time_(by_time), refusal_(refusal) {}
+  // Any other.
+  Waiting(tuning::DueByTime by_time, tuning::DueByBytes by_bytes, std::string_view refusal)
+      : by_time_(by_time), by_bytes_(by_bytes), refusal_(refusal) {}
 
   // Collective: comes before each call. `block`: what every rank sends to each of the `ranks`
   // others and itself; null: they differ. Returns an MPI error code.
@@ -29,18 +33,17 @@ class Waiting {
            const job::TypedBuffer* block);
   // Whether bring-up is due with the call that has come.
   bool is_over() const;
-  // The same call by the library, whose time may count. Returns its error code.
+  // The same call by the library, whose time counts. Returns its error code.
   int by_library(const std::function<int()>& native);
 
   const std::string& refusal() const { return refusal_; }
 
  private:
-  int count(tuning::DueByBytes& due, job::MpiOps& mpi, job::CommHandle comm, std::uint32_t ranks,
-            const Buffers& buffers, const job::TypedBuffer* block);
-  int count(tuning::DueByTime& due, job::MpiOps& mpi, job::CommHandle comm,
-            const job::TypedBuffer* block);
+  int compare_times(job::MpiOps& mpi, job::CommHandle comm);
+  int compare_bytes(job::MpiOps& mpi, job::CommHandle comm, const Buffers& buffers);
 
-  Due due_;
+  tuning::DueByTime by_time_;
+  std::optional<tuning::DueByBytes> by_bytes_;
   std::string refusal_;
 };
 

@@ -290,9 +290,10 @@ communicator::Communicator* Session::open(job::CommHandle comm, const Shape& sha
     if (at_once || (comm == mpi_.world() && wants_world_at_once(job_))) {
       communicator->bring_up(refusal);
     } else if (comm == mpi_.world()) {
-      communicator->bring_up_when_due({tuning::DueByTime(slowed), refusal});
+      communicator->bring_up_when_due({tuning::DueByTime::of_small_blocks(slowed), refusal});
     } else {
-      communicator->bring_up_when_due({tuning::DueByBytes(host_rate_mbit_s(), slowed), refusal});
+      communicator->bring_up_when_due({tuning::DueByTime::of_long_calls(slowed),
+                                       tuning::DueByBytes(host_rate_mbit_s(), slowed), refusal});
     }
   }
   return communicator;

@@ -18,6 +18,8 @@ constexpr base::Nanos kCallLeast = 10 * base::kMicrosecond;
 // From the first so many calls on ranks compare once in so many: that is one in a hundred small
 // collectives more, and calls that become long meanwhile are seen.
 constexpr std::uint64_t kCallsBetween = 128;
+// Whatever processors do.
+constexpr base::Nanos kBringUpSurely = 10 * kBringUp;
 // Bring-up calls about so many collectives of a few bytes (communicator/bring_up.h).
 constexpr std::uint64_t kCollectives = 12;
 
@@ -39,7 +41,14 @@ void DueByBytes::call(std::uint64_t bytes) {
 
 bool DueByBytes::asks() { return std::has_single_bit(++asked_); }
 
-DueByTime::DueByTime(double slowed) : bring_up_(base::slowed(kBringUp, slowed)) {}
+DueByTime DueByTime::of_small_blocks(double slowed) {
+  return {2, base::slowed(kBringUp, slowed), base::slowed(kBringUpSurely, slowed)};
+}
+
+DueByTime DueByTime::of_long_calls(double slowed) {
+  const base::Nanos surely = base::slowed(kBringUpSurely, slowed);
+  return {8, surely, surely};
+}
 
 bool DueByTime::waits_for(std::uint64_t block_bytes) {
   return block_bytes <= TrialRules::kCombinedBytes;
@@ -47,14 +56,14 @@ bool DueByTime::waits_for(std::uint64_t block_bytes) {
 
 bool DueByTime::compares() {
   ++calls_;
-  return calls_ > 1 && (std::has_single_bit(calls_) || calls_ % kCallsBetween == 0);
+  return calls_ >= first_ && (std::has_single_bit(calls_) || calls_ % kCallsBetween == 0);
 }
 
 void DueByTime::compared(const Figures& least, base::Nanos took) {
   const auto [spent, comparing] = least;
-  // Nobody has compared anything before the first time.
-  const bool known = comparing > 0;
-  if (known && spent >= static_cast<std::uint64_t>(bring_up_) + kCollectives * comparing) come();
+  // What a collective takes is known from the second comparison on.
+  const auto enough = static_cast<std::uint64_t>(comparing > 0 ? bring_up_ : surely_);
+  if (spent >= enough + kCollectives * comparing) come();
   comparing_ = static_cast<std::uint64_t>(std::max<base::Nanos>(took, 1));
 }
 

@@ -38,18 +38,23 @@ class DueByBytes {
   std::uint64_t asked_ = 0, agreed_ = 0;
 };
 
-// Of small blocks all of the same size, which libraries combine, so that no call stalls. The cost
-// of a call is measured, and ranks compare what it was before the second call, the fourth, the
-// eighth and so on, and before every 128th: on idle hosts a call takes 20 us, on crowded ones as
-// many ms. The first does not count: it opens the library's connections.
+// What calls cost is measured, and ranks compare it now and then: on idle hosts a call takes 20 us,
+// on crowded ones as many ms, and one that waits for time-outs a second. The first call does not
+// count: it opens the library's connections.
 class DueByTime {
  public:
-  explicit DueByTime(double slowed);
-
-  // Whether calls of such blocks may wait.
+  // Blocks of one size that libraries combine, so that no call stalls: they may wait even on
+  // MPI_COMM_WORLD.
   static bool waits_for(std::uint64_t block_bytes);
 
-  // Comes before each such call: whether the ranks compare their figures before it.
+  // Of such blocks. Ranks compare before the second call, the fourth, the eighth and so on, and
+  // before every 128th.
+  static DueByTime of_small_blocks(double slowed);
+  // Of any, beside DueByBytes, for calls that stall, or that crowded hosts make long. Communicators
+  // are often made for a call or two: ranks compare from the eighth on.
+  static DueByTime of_long_calls(double slowed);
+
+  // Comes before each call: whether the ranks compare their figures before it.
   bool compares();
   // Of this rank, to be compared by their minimum: ranks that come early measure the lateness of
   // others, too.
@@ -64,7 +69,11 @@ class DueByTime {
   bool reached() const { return reached_; }
 
  private:
-  base::Nanos bring_up_;
+  DueByTime(std::uint64_t first, base::Nanos bring_up, base::Nanos surely)
+      : first_(first), bring_up_(bring_up), surely_(surely) {}
+
+  std::uint64_t first_;  // comparison, before this call
+  base::Nanos bring_up_, surely_;
   bool reached_ = false;
   std::uint64_t calls_ = 0;
   std::uint64_t spent_ = 0, comparing_ = 0;

@@ -53,7 +53,7 @@ TEST(Due, StaysDue) {
 
 // With which call it is due, where every call and every comparison takes so long on all ranks.
 int due_after(base::Nanos call_time, base::Nanos comparing) {
-  DueByTime due(1);
+  DueByTime due = DueByTime::of_small_blocks(1);
   for (int call = 1; call <= 4096; ++call) {
     if (due.compares()) due.compared(due.figures(), comparing);
     if (due.reached()) return call;
@@ -72,12 +72,45 @@ TEST(DueByTime, CallsHaveToCostWhatBringUpDoes) {
   EXPECT_EQ(due_after(base::kMicrosecond / 2, base::kMicrosecond), 0);
 }
 
-TEST(DueByTime, TheFirstComparisonOnlyShowsWhatItTakes) {
-  EXPECT_EQ(due_after(base::kSecond, base::kMicrosecond), 4);
+TEST(DueByTime, ShortLivedCommunicatorsCompareNothing) {
+  DueByTime due = DueByTime::of_long_calls(1);
+  std::vector<int> compared;
+  for (int call = 1; call <= 300; ++call) {
+    if (due.compares()) compared.push_back(call);
+  }
+  EXPECT_EQ(compared, (std::vector{8, 16, 32, 64, 128, 256}));
+}
+
+// As calls of few bytes may, on a network that congests.
+TEST(DueByTime, ACallThatHasStalledMakesItDue) {
+  for (const int stalls : {5, 12}) {
+    DueByTime due = DueByTime::of_long_calls(1);
+    int call = 1;
+    for (; call <= 100; ++call) {
+      if (due.compares()) due.compared(due.figures(), base::kMillisecond);
+      if (due.reached()) break;
+      due.took(call == stalls ? base::kSecond : base::kMillisecond);
+    }
+    EXPECT_EQ(call, stalls < 8 ? 8 : 16);
+  }
+}
+
+TEST(DueByTime, WhereNobodyHasComparedCallsHaveToCostMore) {
+  const auto due_with = [&](base::Nanos of_second) {
+    DueByTime due = DueByTime::of_small_blocks(1);
+    for (int call = 1; call <= 100; ++call) {
+      if (due.compares()) due.compared(due.figures(), base::kMicrosecond);
+      if (due.reached()) return call;
+      due.took(call <= 2 ? of_second : 0);
+    }
+    return 0;
+  };
+  EXPECT_EQ(due_with(100 * base::kMillisecond), 4);
+  EXPECT_EQ(due_with(30 * base::kMillisecond), 0);
 }
 
 TEST(DueByTime, CallsThatBecomeLongAreSeenSoon) {
-  DueByTime due(1);
+  DueByTime due = DueByTime::of_small_blocks(1);
   int call = 0;
   const auto calls = [&](int count, base::Nanos time) {
     for (const int end = call + count; call < end && !due.reached(); ++call) {
@@ -92,7 +125,7 @@ TEST(DueByTime, CallsThatBecomeLongAreSeenSoon) {
 }
 
 TEST(DueByTime, TheLeastOfAllRanksCounts) {
-  DueByTime due(1);
+  DueByTime due = DueByTime::of_small_blocks(1);
   EXPECT_FALSE(due.compares());
   due.took(0);
   EXPECT_TRUE(due.compares());
