@@ -50,19 +50,22 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
                                                    .under_way = 1,
                                                    .ends_in_silence = true,
                                                    .datagram_bytes = datagram_bytes});
-  job_.idle_round_trip = job_.frame_time = 0;
+  io::IdleTimes times;
   if (short_trips && long_trips) {
-    const auto times = io::idle_times(short_trips.value(), long_trips.value(),
-                                      share_of_answers(asked.front().family(), datagram_bytes));
-    // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
-    job_.idle_round_trip = times.round_trip;
-    job_.frame_time = times.frame;
+    times = io::idle_times(short_trips.value(), long_trips.value(),
+                           share_of_answers(asked.front().family(), datagram_bytes));
   }
+  // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
+  job_.idle_round_trip = times.round_trip;
+  job_.frame_time = times.frame;
   if (members_.self != 0) return;
-  job_.log.info(fmt::format(
-      "asked {} hosts: {:.3g} ms to another and back, {:.3g} ms at most for a frame on a link",
-      asked.size() - 1, static_cast<double>(job_.idle_round_trip) / base::kMillisecond,
-      static_cast<double>(job_.frame_time) / base::kMillisecond));
+  const auto text = [](base::Nanos time) {
+    if (time == 0) return std::string("no known time");
+    return fmt::format("{:.3g} ms", static_cast<double>(time) / base::kMillisecond);
+  };
+  job_.log.info(
+      fmt::format("asked {} hosts: {} to another and back, {} at most for a frame on a link",
+                  asked.size() - 1, text(times.round_trip), text(times.frame)));
 }
 
 void BringUp::set_times(transport::Config& config) const {

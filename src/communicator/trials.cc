@@ -262,10 +262,11 @@ void Trials::record() const {
 void Trials::record(const Tried& tried) const {
   // A trial that was just reopened knows less than it did before.
   const bool open = !tried.trial.decided() && tried.trial.reopened() > 0;
-  if (auto found = open ? tried.kept : latest(tried)) job_.record(std::move(*found));
+  if (auto found = open ? tried.kept : latest(tried))
+    job_.record(std::move(*found), tried.trial.has_decided());
 }
 
-// What this trial has found, with what an earlier job has seen of ways that this one has not.
+// What this trial has found, and how often this job and those before have seen each way.
 std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
   const auto way = tuning::way_found(tried.trial);
   if (!way) return std::nullopt;
@@ -274,11 +275,11 @@ std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
   decision.why = tuning::why_chosen(tried.trial);
   for (std::size_t i = 0; tried.adopted && i < decision.ways.size(); ++i) {
     tuning::Decision::Way& one = decision.ways[i];
-    if (one.seen > 0 || one.time == 0) continue;
+    if (one.time == 0) continue;
     const auto same =
         std::find_if(tried.adopted->ways.begin(), tried.adopted->ways.end(),
                      [&](const tuning::Decision::Way& before) { return before.key == one.key; });
-    if (same != tried.adopted->ways.end()) one.seen = same->seen;
+    if (same != tried.adopted->ways.end()) one.seen += same->seen;
   }
   return decision;
 }

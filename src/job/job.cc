@@ -44,8 +44,12 @@ void Job::close_driver() {
   obstacle_ = base::io_error("MPI_Finalize has been called");
 }
 
-void Job::record(tuning::Decision decision) {
+void Job::record(tuning::Decision decision, bool decided) {
   const std::lock_guard lock(mutex_);
+  const auto same = [&](const tuning::Decision& one) {
+    return tuning::same_subject(one, decision);
+  };
+  if (!decided && std::any_of(recorded_.begin(), recorded_.end(), same)) return;
   tuning::merge(recorded_, std::move(decision));
 }
 

@@ -60,7 +60,8 @@ struct Job {
   std::optional<model::Profile> profile;  // of this job's network; equal on all ranks
 
   // Notes what a communicator has decided, for the decision file.
-  void record(tuning::Decision decision);
+  // `decided`: else it is the best so far of a trial, and does not replace a decision.
+  void record(tuning::Decision decision, bool decided = true);
   std::vector<tuning::Decision> recorded();
 
   // The driver with its sockets, opened at the first call. A failure is remembered.

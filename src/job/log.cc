@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 #include <utility>
 
@@ -28,9 +29,13 @@ LogLevel parse(std::string_view level) {
   return LogLevel::kWarning;
 }
 
+std::atomic<std::chrono::steady_clock::time_point> written_at{};
+
 }  // namespace
 
-void await_forwarding() { std::this_thread::sleep_for(kForwarding); }
+void note_written() { written_at = std::chrono::steady_clock::now(); }
+
+void await_forwarding() { std::this_thread::sleep_until(written_at.load() + kForwarding); }
 
 Log::Log(std::string who, std::string_view level, Sink sink)
     : who_(std::move(who)), level_(parse(level)), sink_(std::move(sink)) {}
@@ -44,6 +49,7 @@ void Log::write(LogLevel level, std::string_view text) const {
   // One call, so that lines of ranks that share a terminal stay whole. Where it goes wrong there is
   // nobody left to tell.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+  note_written();
 }
 
 }  // namespace alm::job

@@ -8,10 +8,13 @@
 
 namespace alm::job {
 
+// How long launchers may take to forward a line. They end their helpers at once where a process
+// calls MPI_Abort, with what these have not forwarded yet: under Hydra 5.0 a line written right
+// before was lost in 3 jobs of 60 on busy processors.
 inline constexpr std::chrono::milliseconds kForwarding{100};
-// Comes before an end of the job by this process. Launchers end their helpers at once, with what
-// these have not forwarded yet: under Hydra 5.0 a line written right before MPI_Abort was lost in 3
-// jobs of 60 on busy processors.
+// This process has written a line to standard error. Any thread.
+void note_written();
+// Comes before MPI_Abort: returns when the latest line has had that time.
 void await_forwarding();
 
 enum class LogLevel { kError, kWarning, kInfo, kDebug };

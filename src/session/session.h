@@ -62,8 +62,7 @@ class Session {
   // The process is about to end otherwise; `end` says how.
   void ends(const char* end);
   // The same right before MPI_Abort, whichever rank calls it: the others may not come to say it.
-  // Whether anything has been said.
-  bool aborts();
+  void aborts();
   tally::Tally& tally() { return job_.tally; }
   // Notes that nothing is accelerated in this job, and why. `taken` may be null.
   void refuse(tally::Taken* taken);

@@ -22,7 +22,7 @@ constexpr std::uint32_t kAbortStaggerRanksMax = 100;
 }  // namespace
 
 void let_lower_ranks_abort_first(const job::Job& job) {
-  if (job.rank > 0) job::await_forwarding();
+  if (job.rank > 0) std::this_thread::sleep_for(job::kForwarding);
   std::this_thread::sleep_for(kAbortStagger * std::min(job.rank, kAbortStaggerRanksMax));
 }
 
@@ -37,13 +37,13 @@ void Session::begin_tally() {
                      own_summary_);
 }
 
-bool Session::aborts() {
-  if (!job_.summary.begun()) return false;
+void Session::aborts() {
+  if (!job_.summary.begun()) return;
   // Where all ranks abort, the lowest ends the others before they fill the terminal.
   let_lower_ranks_abort_first(job_);
   own_summary_ = true;
   ends("at MPI_Abort");
-  return true;
+  job::note_written();
 }
 
 void Session::ends(const char* end) {

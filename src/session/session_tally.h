@@ -6,8 +6,8 @@
 
 namespace alm::session {
 
-// The lowest rank that runs with allemande is to give the reason, once, before its abort ends the
-// others.
+// Rank 0 is to give the reason, once, before its abort ends the others; where it runs without
+// allemande a few others may.
 void let_lower_ranks_abort_first(const job::Job& job);
 
 // Gathers the counters of all ranks, and writes the file of ALLEMANDE_STATS. Collective.

@@ -180,9 +180,11 @@ std::optional<std::size_t> way_found(const Trial& trial) {
 }
 
 bool counts(const Decision& decision, const Decision::Way& way) {
-  if (way.key == decision.chosen || way.seen >= TrialRules::kOneByOne) return true;
   const Decision::Way* chosen = decision.chosen_way();
-  return chosen != nullptr && base::ratio(way.time, chosen->time) > TrialRules::kAside;
+  if (chosen == nullptr || &way == chosen || way.seen >= TrialRules::kOneByOne) return true;
+  const double times = base::ratio(way.time, chosen->time);
+  return times > TrialRules::kAside ||
+         clearly_behind(times, way.seen, chosen->time < TrialRules::kShort);
 }
 
 std::string why_chosen(const Trial& trial) {

@@ -125,6 +125,12 @@ TEST(Decisions, AFewSightingsOfAnEarlierJobCountForNothingUnlessTheyWereSlow) {
   one.ways[1].seen = 1;
   one.ways[1].time = 500;
   EXPECT_TRUE(counts(one, one.ways[1]));
+  one.ways[0].time = 100 * base::kMillisecond;
+  one.ways[1].time = 190 * base::kMillisecond;
+  one.ways[1].seen = 2;
+  EXPECT_FALSE(counts(one, one.ways[1]));
+  one.ways[1].seen = 3;
+  EXPECT_TRUE(counts(one, one.ways[1])) << "a trial rules it out for that";
 }
 
 TEST(Decisions, WhatIsNoDecisionFileSaysWhy) {

@@ -33,6 +33,7 @@ class Sightings {
   // It begins with this time, which was smoothed: it counts only while there is no other.
   void reopen_with(base::Nanos time) {
     seen_ = {time};
+    begin_ = 0;
     unpaid_ = true;
   }
 

@@ -104,15 +104,9 @@ std::size_t Standings::leads(std::size_t way) const {
 // The best may be so by luck, as long as it has been seen a few times only.
 void Standings::drop() {
   const std::size_t best = fastest();
-  const std::span<const Rules::Behind> behind =
-      is_short() ? std::span<const Rules::Behind>(Rules::kShortBehind) : Rules::kBehind;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
     const std::size_t seen = std::min(ways_[way].seen.count(), ways_[best].seen.count());
-    const auto limit = std::find_if(behind.rbegin(), behind.rend(), [&](const Rules::Behind& one) {
-      return seen >= one.sightings;
-    });
-    if (limit == behind.rend()) continue;
-    if (ratio(time(way), time(best)) > limit->times) ways_[way].out = true;
+    if (clearly_behind(ratio(time(way), time(best)), seen, is_short())) ways_[way].out = true;
   }
 }
 
@@ -176,6 +170,15 @@ bool Standings::settled() const {
     if (ways_[way].seen.count() < enough || ratio(time(way), best) > Rules::kAsFast) return false;
   }
   return true;
+}
+
+bool clearly_behind(double times, std::size_t sightings, bool is_short) {
+  const std::span<const Rules::Behind> behind =
+      is_short ? std::span<const Rules::Behind>(Rules::kShortBehind) : Rules::kBehind;
+  const auto limit = std::find_if(behind.rbegin(), behind.rend(), [&](const Rules::Behind& one) {
+    return sightings >= one.sightings;
+  });
+  return limit != behind.rend() && times > limit->times;
 }
 
 std::optional<std::size_t> best_seen(const Standings& ways) {

@@ -130,6 +130,10 @@ class Standings {
   std::uint64_t calls_ = 0;  // made so far
 };
 
+// Whether a way that takes so many times as long as the best is clearly behind, after so many
+// sightings of both.
+bool clearly_behind(double times, std::size_t sightings, bool is_short);
+
 // The way to choose of those seen in this trial: a way replaces one before it only if it is clearly
 // faster. Nothing: none has been seen, or all are out.
 std::optional<std::size_t> best_seen(const Standings& ways);

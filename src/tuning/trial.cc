@@ -165,7 +165,7 @@ void Trial::agree(const std::vector<base::Nanos>& slowest) {
   if (const auto way = refuge(ways_, chosen_, stalled, drift_.stalls().calls())) return flee(*way);
   if (for_stalls_alone) return await_turn();
   if (drifted) return doubt();
-  if (unfinished_ && recent > 0) return go_on(recent);
+  if (unfinished_ && recent > 0 && ways_.calls() >= Rules::kFirstLook) return go_on(recent);
   follow(recent);
   await_turn();
 }
@@ -185,6 +185,7 @@ void Trial::flee(std::size_t to) {
   rule_out_stalling(ways_, chosen_);
   drift_.forget();
   ++reopened_;
+  unfinished_ = false;
   if (!ways_[to].seen.none()) return plan();
   batch_ = {{to, true}};
 }
@@ -195,7 +196,7 @@ void Trial::go_on(base::Nanos recent) {
   unfinished_ = false;
   goes_on_ = true;
   for (std::size_t way = 0; way < ways_.size(); ++way) {
-    ways_[way].out = ways_[way].out || (way != chosen_ && time(way) > 0);
+    ways_[way].out = ways_[way].out || (way != chosen_ && ways_[way].seen.known() > 0);
   }
   ways_[chosen_].seen.reopen_with(recent);
   plan();

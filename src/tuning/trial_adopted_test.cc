@@ -91,6 +91,40 @@ TEST(TrialAdopted, ARightDecisionOfAnEarlierJobIsComparedOnceAndKept) {
   EXPECT_EQ(trial.sightings(1), 0u);
 }
 
+TEST(TrialAdopted, AJobOfFewCallsSeesNothingAnew) {
+  for (const base::Nanos usual : {30 * kMs, 2 * kMs}) {
+    Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+    trial.adopt(0, {usual, 0, 2 * usual});
+    calls(trial, 3, {5 * usual / 4, usual, usual});  // cold
+    calls(trial, 60, {usual, usual, usual});
+    for (const std::size_t way : {0, 1, 2}) EXPECT_EQ(trial.sightings(way), 0u);
+  }
+}
+
+// Before the job has gone on with what is unseen the chosen way begins to stall; what was seen in
+// runs meanwhile is not lost over it.
+TEST(TrialAdopted, AWayLeftForStallsLeavesWhatWasSeen) {
+  Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
+  trial.expects(1, 600 * kMs);
+  trial.expects(2, 600 * kMs);
+  trial.adopt(1, {10 * kMs, 5 * kMs, 0});
+  calls(trial, 20, {10 * kMs, 5 * kMs, 900 * kMs});
+  EXPECT_EQ(trial.way(), 1u);
+  calls(trial, 400, {10 * kMs, 700 * kMs, 900 * kMs});
+  EXPECT_EQ(trial.way(), 0u);
+  EXPECT_GT(trial.sightings(0), 1u);
+}
+
+TEST(TrialAdopted, TheWayThatVouchesIsSeenAgain) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 600 * kMs);
+  trial.adopt(1, {0, 70 * kMs});
+  calls(trial, 2, {75 * kMs, 70 * kMs});  // cold
+  EXPECT_EQ(trial.way(), 1u);
+  calls(trial, 1000, {50 * kMs, 70 * kMs});
+  EXPECT_EQ(trial.way(), 0u);
+}
+
 TEST(TrialAdopted, WhatAnEarlierJobCouldNotAffordIsTriedWhenCallsPayForIt) {
   Trial trial({Transport::kUdp, Transport::kMpi, Transport::kMpi});
   trial.adopt(0, {30 * kMs, 0, 60 * kMs});

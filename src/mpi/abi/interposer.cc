@@ -104,12 +104,12 @@ int Interposer::initialised(int code) {
   }
   try {
     ops_ = std::make_unique<AbiOps>(
-        library_->api(), &session::Session::communicator_freed, [this] { aborting(true); },
+        library_->api(), &session::Session::communicator_freed, [this] { aborting(); },
         asked_ >= MPI_THREAD_MULTIPLE);
     session_ = session::Session::start(*ops_);
   } catch (const std::exception& failure) {
     job::Log().error(std::string("MPI_Init: ") + failure.what());
-    aborting(true);
+    aborting();
     library_->api().Abort(library_->api().comm_world, 1);
   }
   return code;
@@ -129,8 +129,9 @@ void Interposer::at_exit() const {
       "ctypes.CDLL(None) in Python");
 }
 
-void Interposer::aborting(bool failed) const {
-  if ((session_ != nullptr && session_->aborts()) || failed) job::await_forwarding();
+void Interposer::aborting() const {
+  if (session_ != nullptr) session_->aborts();
+  job::await_forwarding();
 }
 
 int Interposer::initialised_by_tool(int code) {

@@ -36,8 +36,8 @@ class Interposer {
   // Warns if the program has used MPI and no call has come here. Also says what ALLEMANDE_SUMMARY
   // asks for, where MPI_Finalize has not been called.
   void at_exit() const;
-  // Right before MPI_Abort. `failed`: by an error, which has been written.
-  void aborting(bool failed = false) const;
+  // Right before MPI_Abort.
+  void aborting() const;
 
   // After a tool's own MPI_Init and before its MPI_Finalize, which may pass PMPI_Init here by.
   int initialised_by_tool(int code);

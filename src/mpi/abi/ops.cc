@@ -197,8 +197,7 @@ base::Status AbiOps::barrier(job::CommHandle comm, base::Nanos patience,
 
 // The library's blocking calls spin, yielding at best, and where there are more ranks than
 // processors they spin in the way of the ranks they wait for. So does what follows without
-// yielding: 16 ranks a processor took 80 ms for what takes them 10 (MPICH, whose MPI_Test does not
-// yield).
+// yielding, as MPICH's MPI_Test: 16 ranks a processor took 80 ms for what takes them 10.
 std::optional<int> AbiOps::poll(MPI_Request& request, base::Nanos limit) {
   const base::Nanos begin = io::monotonic_now();
   for (base::Nanos now = begin;; now = io::monotonic_now()) {

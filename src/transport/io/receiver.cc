@@ -39,7 +39,7 @@ std::size_t Receiver::receive(int fd, std::uint32_t& overflow_seen, const Endpoi
       if (errno == EAGAIN) break;
       if (errno == EINTR) continue;
       // An ICMP message about something sent earlier; the queue may hold datagrams behind it. The
-      // message stays in the error queue, and counts when that is emptied: it may be an answer to a
+      // message stays in the error queue, and counts when clear_errors() empties that: it may be an answer to a
       // question (hops.h).
       continue;
     }
