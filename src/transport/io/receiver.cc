@@ -39,8 +39,8 @@ std::size_t Receiver::receive(int fd, std::uint32_t& overflow_seen, const Endpoi
       if (errno == EAGAIN) break;
       if (errno == EINTR) continue;
       // An ICMP message about something sent earlier; the queue may hold datagrams behind it. The
-      // message stays in the error queue, and counts when clear_errors() empties that: it may be an answer to a
-      // question (hops.h).
+      // message stays in the error queue, and counts when clear_errors() empties that: it may be an
+      // answer to a question (hops.h).
       continue;
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)

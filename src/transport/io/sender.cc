@@ -145,8 +145,8 @@ void Sender::survive(int error, std::span<const SendItem> items, EndpointCounter
     return;
   }
   // An ICMP message about an earlier datagram is reported once, by whichever call comes next. It
-  // stays in the error queue, and counts when clear_errors() empties that: it may be an answer to a question
-  // (hops.h).
+  // stays in the error queue, and counts when clear_errors() empties that: it may be an answer to a
+  // question (hops.h).
   if (!retried_) {
     retried_ = true;
     return;
