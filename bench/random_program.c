@@ -4,8 +4,8 @@
 //   random_program SEED CALLS BYTES
 //
 // CALLS calls in all, that send about BYTES from each rank together. The bytes of the first and the
-// last call of a phase are checked. Rank 0 prints a line for each phase, then the seconds from the
-// begin of main() to the end of MPI_Finalize.
+// last call of a phase are checked. Rank 0 prints a line for each phase, then each rank the seconds
+// from the begin of main() to the end of MPI_Finalize.
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -238,11 +238,8 @@ bool Trials::adopt(Tried& tried) const {
   std::vector<base::Nanos> times;
   std::optional<std::size_t> chosen;
   for (std::size_t i = 0; i < wanted.ways.size(); ++i) {
-    const auto same = std::find_if(
-        known->ways.begin(), known->ways.end(),
-        [&](const tuning::Decision::Way& one) { return one.key == wanted.ways[i].key; });
-    const bool seen = same != known->ways.end() && tuning::counts(*known, *same);
-    times.push_back(seen ? same->time : 0);
+    const tuning::Decision::Way* same = known->way(wanted.ways[i].key);
+    times.push_back(same != nullptr && tuning::counts(*known, *same) ? same->time : 0);
     if (times.back() > 0 && wanted.ways[i].key == known->chosen) chosen = i;
   }
   if (!chosen) return false;
@@ -273,13 +270,10 @@ std::optional<tuning::Decision> Trials::latest(const Tried& tried) const {
   tuning::Decision decision = subject(tried);
   decision.chosen = decision.ways[*way].key;
   decision.why = tuning::why_chosen(tried.trial);
-  for (std::size_t i = 0; tried.adopted && i < decision.ways.size(); ++i) {
-    tuning::Decision::Way& one = decision.ways[i];
-    if (one.time == 0) continue;
-    const auto same =
-        std::find_if(tried.adopted->ways.begin(), tried.adopted->ways.end(),
-                     [&](const tuning::Decision::Way& before) { return before.key == one.key; });
-    if (same != tried.adopted->ways.end()) one.seen += same->seen;
+  if (!tried.adopted) return decision;
+  for (tuning::Decision::Way& one : decision.ways) {
+    const tuning::Decision::Way* before = tried.adopted->way(one.key);
+    if (one.time > 0 && before != nullptr) one.seen += before->seen;
   }
   return decision;
 }

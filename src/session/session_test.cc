@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <array>
 #include <functional>
 #include <optional>
 #include <string>

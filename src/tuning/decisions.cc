@@ -159,9 +159,9 @@ std::string table_text(const Decision& one) {
 
 }  // namespace
 
-const Decision::Way* Decision::chosen_way() const {
+const Decision::Way* Decision::way(std::string_view key) const {
   const auto found =
-      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.key == chosen; });
+      std::find_if(ways.begin(), ways.end(), [&](const Way& way) { return way.key == key; });
   return found == ways.end() ? nullptr : &*found;
 }
 

@@ -57,7 +57,8 @@ struct Decision {
   std::vector<Way> ways;   // in order of preference; the first is the model's
   std::uint32_t line = 0;  // of the file that it was read from, for messages; 0: of none
 
-  const Way* chosen_way() const;                 // null: it is not among the ways
+  const Way* way(std::string_view key) const;  // null: it is not among the ways
+  const Way* chosen_way() const { return way(chosen); }
   bool operator==(const Decision& other) const;  // wherever they stand
 };
 
