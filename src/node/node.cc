@@ -1,6 +1,7 @@
 #include "node/node.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -94,6 +95,7 @@ bool Node::comes_soon(Side side, std::uint64_t turn) {
 base::Status Node::await(Side side, std::uint64_t turn) {
   SharedGate& awaited = gate(side);
   const auto reached = [&] { return awaited.count[turn % 2].load() >= wanted(side, turn); };
+  base::Nanos begin = 0;
   base::Nanos last_progress = 0;
   base::Nanos last_look = 0;
   if (reached() || comes_soon(side, turn)) return {};
@@ -103,7 +105,7 @@ base::Status Node::await(Side side, std::uint64_t turn) {
     if (reached()) return {};
     if (memory_->head().failed.load() == kFailed) return failed();
     const base::Nanos now = io::monotonic_now();
-    if (last_progress == 0) last_progress = last_look = now;
+    if (begin == 0) begin = last_progress = last_look = now;
     if (now - last_progress >= kProgressInterval) {
       last_progress = now;
       if (settings_.progress) settings_.progress();
@@ -111,6 +113,7 @@ base::Status Node::await(Side side, std::uint64_t turn) {
     if (now - last_look >= kLookInterval) {
       last_look = now;
       if (auto well = look_after(side, turn, now); !well) return well;
+      if (side == Side::kPosted && now - begin >= settings_.peer_warning) tell_absent(now - begin);
     }
     sleep_on(awaited, seen);
   }
@@ -159,6 +162,29 @@ base::Status Node::look_after(Side side, std::uint64_t turn, base::Nanos now) {
     }
   }
   return {};
+}
+
+// Those that live and have not begun this call, as io::Driver names other hosts. By the host
+// leader, once for each call.
+void Node::tell_absent(base::Nanos waited) {
+  const std::uint64_t here = memory_->slot(memory_->local_rank()).call.load();
+  if (!settings_.warn || !is_host_leader() || told_absent_ == here) return;
+  std::vector<std::string> names;
+  for (std::uint32_t local_rank = 1; local_rank < ranks_.size(); ++local_rank) {
+    const bool late = memory_->slot(local_rank).call.load() < here;
+    if (late && watches_[local_rank].stopped_since == 0)
+      names.push_back(names_[ranks_[local_rank]]);
+  }
+  if (names.empty()) return;
+  told_absent_ = here;
+  constexpr std::size_t kNamed = 3;
+  const std::size_t more = names.size() - std::min(names.size(), kNamed);
+  const std::string_view have = names.size() == 1 ? "has" : "have";
+  names.resize(names.size() - more);
+  std::string who = fmt::format("{}", fmt::join(names, ", "));
+  if (more > 0) who += fmt::format(" and {} more", more);
+  settings_.warn(fmt::format("{} {} not entered {} for {:.0f} s", who, have,
+                             settings_.call ? settings_.call() : "this exchange", seconds(waited)));
 }
 
 // A rank that sends by other means in the call this one is in, or in a later one: if this one

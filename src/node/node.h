@@ -43,7 +43,8 @@ class Node {
     base::Nanos peer_warning = 0, peer_timeout = 0;
     std::function<void()> progress;  // as io::Driver's
     std::function<void(const std::string&)> warn;
-    std::uint32_t leaders_max = 1;  // in any call
+    std::function<std::string()> call;  // what the program has called, for warnings
+    std::uint32_t leaders_max = 1;      // in any call
     // On leaders: a loss on other hosts, looked at while they wait for ranks of their own.
     std::function<std::optional<io::Driver::Loss>()> loss;
   };
@@ -93,6 +94,7 @@ class Node {
   base::Status await(Side side, std::uint64_t turn);
   bool comes_soon(Side side, std::uint64_t turn);
   bool awaited(Side side, std::uint64_t turn, std::uint32_t local_rank) const;
+  void tell_absent(base::Nanos waited);
   base::Status look_after(Side side, std::uint64_t turn, base::Nanos now);
   struct Elsewhere {
     std::optional<std::uint64_t> sends;  // to each rank; nothing: it is in a later call
@@ -108,6 +110,7 @@ class Node {
   std::vector<std::string> names_;
   Settings settings_;
   std::uint32_t leaders_ = 1;       // of the call posted last
+  std::uint64_t told_absent_ = 0;   // the call in which it was told who has not come
   std::vector<Watch> watches_;      // [local_rank]
   std::array<io::Looks, 3> looks_;  // by Side
 };

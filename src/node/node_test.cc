@@ -130,6 +130,28 @@ TEST(Node, ADeadRankIsNamed) { expect_loss_of(2); }
 
 TEST(Node, ADeadLeaderIsNamed) { expect_loss_of(0); }
 
+TEST(Node, ARankThatDoesNotComeIsNamedOnceByTheLeader) {
+  Processes processes({"a", "a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    std::vector<std::string> warned;
+    Node::Settings settings;
+    settings.peer_warning = 300 * base::kMillisecond;
+    settings.peer_timeout = 20 * base::kSecond;
+    settings.warn = [&](const std::string& text) { warned.push_back(text); };
+    settings.call = [] { return std::string("MPI_Alltoallv"); };
+    const auto node = processes.open_node(rank, std::move(settings));
+    if (rank == 1) ::usleep(1'500'000);
+    node->begin(1, std::nullopt);
+    if (auto wrong = one_turn(*node, 3, 0); !wrong.empty()) return wrong;
+    if (auto wrong = one_turn(*node, 3, 1); !wrong.empty()) return wrong;
+    if (rank > 0) return std::string(warned.empty() ? "" : "another than the leader has warned");
+    if (warned.size() != 1) return std::string("not one warning");
+    const bool named = warned.front().find("rank 1 has not entered MPI_Alltoallv for ") == 0;
+    return named ? std::string() : warned.front();
+  });
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_TRUE(processes.ended_well(rank));
+}
+
 TEST(Node, AStoppedRankIsWarnedOfAndThenLost) {
   Processes processes({"a", "a", "a"});
   processes.start([&](std::uint32_t rank) {
