@@ -6,7 +6,9 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -47,11 +49,31 @@ std::string_view text_of(model::Basis basis) {
 class PyPredictor {
  public:
   PyPredictor(std::shared_ptr<Profile> profile, const std::vector<std::string>& members)
-      : profile_(std::move(profile)), predictor_(*profile_, members) {}
+      : profile_(std::move(profile)), predictor_(*profile_, known(*profile_, members)) {}
 
   const model::Predictor& get() const { return predictor_; }
+  std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
+                                    const ExchangeShape* shape) const {
+    if (shape != nullptr && shape->ranks != predictor_.ranks()) {
+      throw RaisedError{base::bad_input(
+          fmt::format("the shape is of {} ranks; expected one of {}, as many as there are members",
+                      shape->ranks, predictor_.ranks()))};
+    }
+    return predictor_.predict(key, bytes, shape);
+  }
 
  private:
+  static const std::vector<std::string>& known(const Profile& profile,
+                                               const std::vector<std::string>& members) {
+    for (const std::string& name : members) {
+      if (std::find(profile.hosts.begin(), profile.hosts.end(), name) == profile.hosts.end()) {
+        throw RaisedError{base::bad_input(
+            fmt::format("the profile has no host {}; expected hosts of the profile", name))};
+      }
+    }
+    return members;
+  }
+
   std::shared_ptr<Profile> profile_;
   model::Predictor predictor_;
 };
@@ -178,12 +200,8 @@ void bind_model(nb::module_& m) {
   nb::class_<PyPredictor>(m, "Predictor", "What ways take among these hosts of a profile.")
       .def(nb::init<std::shared_ptr<Profile>, const std::vector<std::string>&>(), "profile"_a,
            "members"_a)
-      .def(
-          "predict",
-          [](const PyPredictor& self, std::string_view key, std::uint64_t bytes,
-             const ExchangeShape* shape) { return self.get().predict(key, bytes, shape); },
-          "key"_a, "bytes"_a, "shape"_a.none() = nb::none(),
-          "None: the profile says nothing of such a way. `key`: of a way or a candidate.")
+      .def("predict", &PyPredictor::predict, "key"_a, "bytes"_a, "shape"_a.none() = nb::none(),
+           "None: the profile says nothing of such a way. `key`: of a way or a candidate.")
       .def(
           "limit_s",
           [](const PyPredictor& self, std::uint64_t bytes) { return self.get().limit_s(bytes); },

@@ -39,23 +39,33 @@ base::Error wrong(std::string_view file, std::size_t line, const std::string& wh
   return base::bad_input(fmt::format("{}:{}: {}", file, line, what));
 }
 
-bool names(std::string_view list, std::string_view name, base::Error& error) {
+// Names that all lists together may have: what is looked through in some tenths of a second.
+constexpr std::size_t kNamesMax = 16 * base::kHostlistMax;
+
+// `left`: of those.
+bool names(std::string_view list, std::string_view name, std::size_t& left, base::Error& error) {
   if (list.empty()) return false;
   const auto all = base::expand_hostlist(list);
   if (!all) {
     error = all.error();
     return false;
   }
+  if (all.value().size() > left) {
+    error = base::bad_input(fmt::format(
+        "the lists of nodes and switches up to here have more than {} names", kNamesMax));
+    return false;
+  }
+  left -= all.value().size();
   return std::find(all.value().begin(), all.value().end(), name) != all.value().end();
 }
 
 // Who has `name` in the list that `list_of` gives; null: nobody.
 template <class ListOf>
 base::Result<const Switch*> above(const std::vector<Switch>& switches, std::string_view file,
-                                  std::string_view name, const ListOf& list_of) {
+                                  std::string_view name, std::size_t& left, const ListOf& list_of) {
   for (const Switch& one : switches) {
     base::Error error;
-    const bool has = one.name != name && names(list_of(one), name, error);
+    const bool has = one.name != name && names(list_of(one), name, left, error);
     if (!error.message.empty()) return wrong(file, one.line, error.message);
     if (has) return &one;
   }
@@ -64,7 +74,8 @@ base::Result<const Switch*> above(const std::vector<Switch>& switches, std::stri
 
 base::Result<std::string> chain(const std::vector<Switch>& switches, std::string_view file,
                                 std::string_view node) {
-  auto found = above(switches, file, node, [](const Switch& one) { return one.nodes; });
+  std::size_t left = kNamesMax;
+  auto found = above(switches, file, node, left, [](const Switch& one) { return one.nodes; });
   if (found && found.value() == nullptr) {
     return base::bad_input(fmt::format("{}: no switch has the node {}", file, node));
   }
@@ -73,7 +84,7 @@ base::Result<std::string> chain(const std::vector<Switch>& switches, std::string
     const Switch& one = *found.value();
     if (levels == switches.size()) return wrong(file, one.line, one.name + " is below itself");
     all = all.empty() ? one.name : one.name + "." + all;
-    found = above(switches, file, one.name, [](const Switch& up) { return up.children; });
+    found = above(switches, file, one.name, left, [](const Switch& up) { return up.children; });
   }
   if (!found) return found.error();
   return all;

@@ -95,6 +95,15 @@ TEST(SlurmTopology, SaysInOneLineWhatIsWrong) {
   }
 }
 
+TEST(SlurmTopology, ManyLongListsAreRefusedSoon) {
+  std::string conf;
+  for (int i = 0; i < 20'000; ++i)
+    conf += "SwitchName=s" + std::to_string(i) + " Nodes=h[0-99999]\n";
+  const auto found = switches_in_conf(conf, "f", "a");
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().message, HasSubstr("f:21: the lists of nodes and switches"));
+}
+
 // Whatever lies there ends, and neither harms nor is taken for a network.
 TEST(SlurmTopology, AnyTextEnds) {
   for (std::size_t cut = 0; cut < kYaml.size(); ++cut) {

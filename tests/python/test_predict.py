@@ -17,7 +17,14 @@ from allemande.model.fits import with_fits
 from allemande.model.growth import grown
 from allemande.model.planning import make_plan
 from allemande.model.predict import COLUMNS, Predictions, Row, predict
-from allemande.model.profile import Network, Parameter, Profile, Sample, save_profile
+from allemande.model.profile import (
+    Network,
+    Parameter,
+    Profile,
+    Sample,
+    format_profile,
+    save_profile,
+)
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.ways import own_candidates, way_of
 from allemande.report.prediction_plot import crossovers, render
@@ -405,3 +412,15 @@ def test_a_shape_of_other_ranks_than_members_is_refused() -> None:
     assert _core.demand(cluster, hosts[:8], way.shape, 1000).packets > 0
     with pytest.raises(BadInput, match="of 8 ranks; expected one of 16"):
         _core.demand(cluster, hosts, way.shape, 1000)
+
+
+def test_a_predictor_refuses_other_hosts_and_shapes_of_other_ranks() -> None:
+    cluster = load_cluster(CLUSTER)
+    hosts = [host.name for host in cluster.hosts]
+    way = _core.own_ways(cluster, hosts)[0]
+    profile = _core.parse_profile(format_profile(profile_of(cluster, [])), "profile")
+    predictor = _core.Predictor(profile, hosts[:4])
+    with pytest.raises(BadInput, match="of 16 ranks; expected one of 4"):
+        predictor.predict(way.key, 1000, way.shape)
+    with pytest.raises(BadInput, match="the profile has no host nosuch"):
+        _core.Predictor(profile, [hosts[0], "nosuch"])
