@@ -142,6 +142,13 @@ base::Status UdpGroup::run_shared(const transport::Exchange& exchange) {
   return run_on(shared_set_, exchange, base::kNever);
 }
 
+void UdpGroup::fill(std::uint32_t times, std::uint64_t bytes, base::Nanos time) {
+  const std::uint64_t packets = times * ((bytes + packet_bytes() - 1) / packet_bytes());
+  driver_.fill(set_, static_cast<std::uint32_t>(packets),
+               static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, packet_bytes())), time,
+               hooks_.progress);
+}
+
 base::Status UdpGroup::run_lanes(std::span<const transport::Exchange> exchanges) {
   base::Status status;
   for (std::size_t lane = 0; status && lane < exchanges.size(); ++lane) {

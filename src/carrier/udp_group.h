@@ -66,6 +66,9 @@ class UdpGroup {
   base::Status run(const transport::Exchange& exchange, base::Nanos deadline = base::kNever);
   // The same for this leader's slices; the other leaders of the hosts exchange the rest.
   base::Status run_shared(const transport::Exchange& exchange);
+  // Sends every member `times` as many packets as a block of `bytes` takes, all at once and with
+  // nothing in them, and returns after `time`.
+  void fill(std::uint32_t times, std::uint64_t bytes, base::Nanos time);
   // Runs one exchange in each lane, all at once.
   base::Status run_lanes(std::span<const transport::Exchange> exchanges);
 

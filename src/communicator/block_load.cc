@@ -25,8 +25,9 @@ base::Status BlockLoad::learn(job::Bootstrap& bootstrap, const courier::BlockCal
   const auto send = sizes_of(call.send);
   const auto recv = sizes_of(call.recv);
   if (courier.tells_counts()) {
-    if (auto told = courier.tell_counts(send, recv, wants_steps); !told) return told;
-    bytes_ = std::max<std::uint64_t>(courier.told_load(), 1);
+    const auto told = courier.tell_counts(send, recv, wants_steps);
+    if (!told) return told.error();
+    bytes_ = std::max<std::uint64_t>(told.value(), 1);
     limit_ = courier.least_time();
     return {};
   }

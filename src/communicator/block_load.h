@@ -1,13 +1,13 @@
 // The load of the next MPI_Alltoallv or MPI_Alltoallw, equal on all ranks: the bytes that the
 // fullest rank carries. It is the size class of their trials. A rank knows its own counts alone.
 // Where every rank is a member of the UDP group, they tell each other their counts over UDP
-// (carrier/uneven_steps.h), else they agree by an MPI collective (agreed_load.h).
+// (carrier/uneven_steps.h), else they agree by an MPI collective (courier/agreed_load.h).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
-#include "communicator/agreed_load.h"
+#include "courier/agreed_load.h"
 #include "courier/calls.h"
 #include "courier/courier.h"
 
@@ -28,7 +28,7 @@ class BlockLoad {
   base::Nanos limit() const { return limit_; }
 
  private:
-  AgreedLoad agreed_;
+  courier::AgreedLoad agreed_;
   std::uint64_t limit_for_ = 0;  // load of the exchange for which leaders know the limit
   std::uint64_t bytes_ = 1;
   base::Nanos limit_ = 0;

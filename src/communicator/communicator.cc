@@ -28,7 +28,7 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       ways_(members_),
       courier_(job, comm, members_, ways_, life_),
       report_(job, members_, ways_, courier_),
-      trials_(job, comm, members_, ways_, report_),
+      trials_(job, comm, members_, ways_, courier_, report_),
       library_(job, comm),
       taken_(job, members_, ways_),
       failure_(job, comm, members_, courier_),
@@ -62,9 +62,12 @@ void Communicator::bring_up(std::string_view refusal) {
 int Communicator::come(const Waiting::Buffers& buffers, const job::TypedBuffer* block) {
   const int code = waiting_->call(*job_.mpi, comm_, members_.ranks, buffers, block);
   if (code != job::kMpiSuccess || !waiting_->is_over()) return code;
-  const std::string refusal = waiting_->refusal();
+  const Waiting waited = std::move(*waiting_);
   waiting_.reset();
-  bring_up(refusal);
+  bring_up(waited.refusal());
+  if (accelerates() && trials_.on() && !waited.library_calls().none()) {
+    trials_.take_library_calls(waited.library_calls());
+  }
   return code;
 }
 
@@ -101,6 +104,7 @@ int Communicator::exchange(const courier::AlltoallCall& call) {
 int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   if (!courier_.has_udp() && !library_.asked()) ways_.take_library(library_.ask());
   Tried& tried = trials_.of(call.bytes(), messages_refused_);
+  trials_.burst(tried);
   while (!can_take(tried.way())) tried.trial.rule_out(tried.trial.way());
   const tuning::Way way = tried.way();
   taken_.note(call.taken, way, tried.trial.decided(), call.bytes());
@@ -168,6 +172,7 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(Blocks::kOfAnySize, load_.bytes(), load_.limit());
+  trials_.burst(tried);
   const tuning::Way way = tried.way();
   taken_.note(call.taken, way, tried.trial.decided());
   int code = job::kMpiSuccess;

@@ -1,15 +1,15 @@
 // The load of the next exchange among neighbours, equal on all ranks: the bytes that the fullest
 // rank carries. It is the size class of their trials. Where blocks have one size and all ranks know
 // the topology, nothing needs to be agreed on; else the ranks agree by an MPI collective, ever more
-// rarely (agreed_load.h).
+// rarely (courier/agreed_load.h).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 
 #include "base/result.h"
-#include "communicator/agreed_load.h"
 #include "communicator/neighbourhood.h"
+#include "courier/agreed_load.h"
 #include "courier/calls.h"
 #include "job/job.h"
 #include "meeting/members.h"
@@ -34,7 +34,7 @@ class NeighbourLoad {
   base::Status agree(job::Job& job, const courier::BlockCall& call,
                      const meeting::Members& members);
 
-  AgreedLoad agreed_;
+  courier::AgreedLoad agreed_;
   std::uint64_t bytes_ = 1;
   base::Nanos limit_ = 0;
   std::uint64_t limit_for_ = 0;  // bytes of a block

@@ -75,11 +75,22 @@ void Report::tell(Tried& tried) const {
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";
     text += ways_.name_of(tried.ways[way]);
-    text += trial.time(way) == 0 ? ": not tried"
-                                 : fmt::format(": {:.3g} ms, seen {}x",
-                                               milliseconds(trial.time(way)), trial.sightings(way));
+    text += trial.time(way) == 0
+                ? ": not tried"
+                : fmt::format(": {:.3g} ms, seen {}x", milliseconds(trial.time(way)),
+                              trial.standings()[way].seen.count());
   }
   job_.log.info(text + ")");
+}
+
+void Report::burst(const Tried& tried, std::uint64_t lost) const {
+  if (!shows()) return;
+  job_.log.info(subject_text(tried) +
+                (lost == 0
+                     ? "queues hold what the MPI library sends at once: it can be tried"
+                     : fmt::format("queues do not hold what the MPI library sends at once: {} "
+                                   "packets were lost",
+                                   lost)));
 }
 
 void Report::refutes_limit(const Tried& tried) const {

@@ -29,6 +29,8 @@ class Report {
   void begins(const Tried& tried) const;
   // Logs that a trial takes over the decision of an earlier job.
   void adopted(const Tried& tried, tuning::Way way, const std::string& why) const;
+  // Logs that so many packets of bursts (tuning/bursts.h) were lost.
+  void burst(const Tried& tried, std::uint64_t lost) const;
   // Logs new decisions and reopened trials. Called after the ranks have agreed on times.
   void tell(Tried& tried) const;
   // Warns that calls take less than the links of the cluster file allow, and names the link.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "job/safe_collectives.h"
 #include "tuning/other_sizes.h"
 #include "ways/plan_settings.h"
 
@@ -66,7 +67,10 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   }
   risk(made, bytes);
   hear(made);
-  if (!adopt(made) && ways_.has_forecast()) report_.begins(made);
+  if (!adopt(made)) {
+    show_library(made);
+    if (ways_.has_forecast()) report_.begins(made);
+  }
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
@@ -84,6 +88,7 @@ Tried& Trials::of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit) {
   made.trial = tuning::Trial(transports_of(made.ways), limit, job_.options.time_scale);
   made.trial.keep_to_rates();
   risk(made, load / std::max(1u, members_.ranks - 1));
+  hear(made);
   adopt(made);
   return tried_blocks_.emplace(key, std::move(made)).first->second;
 }
@@ -118,15 +123,34 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
   return nanos(topology::traffic_limit_seconds(*job_.cluster, members_.hosts, amounts, packing));
 }
 
+void Trials::take_library_calls(const tuning::LibraryCalls& calls) {
+  auto words = calls.words();
+  if (!job::SafeCollectives(job_.bootstrap, comm_).most(words)) return;
+  library_calls_.agree(words);
+  held_load_ = library_calls_.held([this](std::uint64_t bytes) { return stall_of(bytes); }) *
+               (members_.ranks - 1);
+}
+
+void Trials::show_library(Tried& tried) const {
+  const auto own = std::find(tried.ways.begin(), tried.ways.end(), tuning::kNativeWay);
+  const base::Nanos time =
+      library_calls_.time(tried.bytes, [this](std::uint64_t bytes) { return stall_of(bytes); });
+  if (own == tried.ways.end() || time == 0) return;
+  tried.trial.shown(static_cast<std::size_t>(own - tried.ways.begin()), time);
+}
+
+base::Nanos Trials::stall_of(std::uint64_t bytes) const {
+  const std::uint64_t block = bytes <= tuning::TrialRules::kCombinedBytes ? 0 : bytes;
+  return tuning::stall_of(std::uint64_t{members_.ranks - 1} * members_.placement.most(), block,
+                          job_.options.time_scale);
+}
+
 // Where ours goes over UDP the messages of the library, and ours by it, go over TCP on the same
 // network.
 void Trials::risk(Tried& tried, std::uint64_t bytes) const {
   tried.stalls.assign(tried.ways.size(), 0);
   if (!ways_.goes_over_udp({})) return;
-  const std::uint64_t block = bytes <= tuning::TrialRules::kCombinedBytes ? 0 : bytes;
-  const base::Nanos stall =
-      tuning::stall_of(std::uint64_t{members_.ranks - 1} * members_.placement.most(), block,
-                       job_.options.time_scale);
+  const base::Nanos stall = stall_of(bytes);
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
     if (ways_.goes_over_udp(tried.ways[i])) continue;
     tried.stalls[i] = stall;
@@ -137,8 +161,15 @@ void Trials::risk(Tried& tried, std::uint64_t bytes) const {
 // What other sizes have shown of the ways. Queues that have held larger blocks hold these;
 // time-outs of smaller blocks are no shorter here.
 void Trials::hear(Tried& tried) const {
+  // A burst has twice the packets, as many as any load of the class.
+  const bool held =
+      held_load_ > 0 && tuning::SizeClass(load_of(tried)) <= tuning::SizeClass(held_load_);
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
     if (tried.stalls[i] == 0) continue;
+    if (tried.any_size) {
+      tried.trial.expects(i, tried.stalls[i], {0, 0, held});
+      continue;
+    }
     tuning::OtherSizes others(tried.bytes,
                               base::slowed(tuning::TrialRules::kStall, job_.options.time_scale));
     for (const auto& [key, other] : tried_) {
@@ -148,7 +179,9 @@ void Trials::hear(Tried& tried) const {
       const auto way = static_cast<std::size_t>(same - other.ways.begin());
       others.add(other.bytes, standings[way].seen.shown(), standings.least());
     }
-    tried.trial.expects(i, others.safe() ? 0 : tried.stalls[i], others.heard());
+    tuning::Heard heard = others.heard();
+    heard.held = held;
+    tried.trial.expects(i, others.safe() ? 0 : tried.stalls[i], heard);
   }
 }
 
@@ -158,7 +191,44 @@ void Trials::spread(const Tried& news) {
   }
 }
 
+// What the fullest rank carries.
+std::uint64_t Trials::load_of(const Tried& tried) const {
+  return tried.any_size ? tried.bytes : tried.bytes * (members_.ranks - 1);
+}
+
+// Over UDP alone, and not between sites, where what is under way at once is another question. Where
+// a time-out takes about as long as what a burst may lose, nothing is gained.
+void Trials::burst(Tried& tried) {
+  const tuning::Standings& ways = tried.trial.standings();
+  if (!ways_.goes_over_udp({}) || !members_.sites.empty()) return;
+  if (!tried.bursts.due(ways.calls()) || !tuning::worth_a_burst(ways, tried.stalls)) return;
+  tried.bursts.begin();
+  overflow_before_ = overflow();
+  courier_.burst(load_of(tried) / (members_.ranks - 1), ways.least());
+}
+
+std::uint64_t Trials::overflow() const {
+  return job_.has_driver() ? job_.driver().value()->endpoint_counters().receive_overflow : 0;
+}
+
+base::Status Trials::judge_burst(Tried& tried) {
+  wire::FillCount mine = courier_.traffic().fills;  // none on ranks that lead nobody
+  mine.received += overflow() - overflow_before_;   // has passed all queues
+  std::vector<wire::FillCount> all(members_.ranks);
+  if (auto told = job::SafeCollectives(job_.bootstrap, comm_).gather(mine, all); !told) return told;
+  const auto lost = tuning::lost_of(all);
+  tried.bursts.agree(lost == 0);
+  if (lost) report_.burst(tried, *lost);
+  if (!tried.bursts.held()) return {};
+  held_load_ = std::max(held_load_, load_of(tried));
+  for (auto& [key, other] : tried_) hear(other);
+  for (auto& [key, other] : tried_blocks_) hear(other);
+  return {};
+}
+
+// Ranks that lead nobody wait in the call for their leader's burst: it is no sighting.
 base::Status Trials::took(Tried& tried, base::Nanos time) {
+  if (tried.bursts.to_agree()) return judge_burst(tried);
   tuning::Trial& trial = tried.trial;
   const bool decided = trial.decided();
   trial.took(time);
@@ -222,8 +292,8 @@ tuning::Decision Trials::subject(const Tried& tried) const {
     // The packets of blocks of any size depend on all sizes, which this rank does not know.
     const std::uint64_t packets = tried.any_size ? 0 : ways_.packets_of(way, tried.bytes);
     decision.ways.push_back({ways_.key_of(way), ways_.name_of(way), tried.trial.time(i),
-                             static_cast<std::uint32_t>(tried.trial.sightings(i)), packets,
-                             tried.any_size ? 0 : tried.predicted[i]});
+                             static_cast<std::uint32_t>(tried.trial.standings()[i].seen.count()),
+                             packets, tried.any_size ? 0 : tried.predicted[i]});
   }
   return decision;
 }

@@ -12,9 +12,11 @@
 #include "base/transport.h"
 #include "communicator/report.h"
 #include "communicator/tried.h"
+#include "courier/courier.h"
 #include "job/job.h"
 #include "meeting/members.h"
 #include "topology/cluster.h"
+#include "tuning/library_calls.h"
 #include "tuning/size_class.h"
 #include "ways/repertoire.h"
 
@@ -23,12 +25,20 @@ namespace alm::communicator {
 class Trials {
  public:
   Trials(job::Job& job, job::CommHandle comm, const meeting::Members& members,
-         const ways::Repertoire& ways, Report& report)
-      : job_(job), comm_(comm), members_(members), ways_(ways), report_(report) {}
+         const ways::Repertoire& ways, courier::Courier& courier, Report& report)
+      : job_(job),
+        comm_(comm),
+        members_(members),
+        ways_(ways),
+        courier_(courier),
+        report_(report) {}
 
   // Whether the ways of this communicator are on trial at all.
   bool on() const;
   bool on_for_blocks() const;
+
+  // Collective, before the first call: what calls of the library have taken until now.
+  void take_library_calls(const tuning::LibraryCalls& calls);
 
   // The trial that the next call belongs to, equal on all ranks. `messages_refused`: the ranks have
   // found that MPI messages cannot be opened.
@@ -41,6 +51,9 @@ class Trials {
   // Whether blocking calls with this load have found the library's own way the fastest.
   bool chose_library(Blocks blocks, std::uint64_t load) const;
 
+  // Makes a burst before the next call if one is due (tuning/bursts.h); took() follows the call.
+  // All ranks alike.
+  void burst(Tried& tried);
   // The call has taken tried.way(), and `time` on this rank. Collective at some calls, the same on
   // all ranks. An error: this rank alone does not know what the others have agreed on.
   base::Status took(Tried& tried, base::Nanos time);
@@ -62,9 +75,14 @@ class Trials {
   Key key_of(std::uint64_t bytes) const;
   std::vector<base::Transport> transports_of(const std::vector<tuning::Way>& ways) const;
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
+  base::Nanos stall_of(std::uint64_t bytes) const;
   void risk(Tried& tried, std::uint64_t bytes) const;
   base::Status agree(tuning::Trial& trial) const;
+  std::uint64_t load_of(const Tried& tried) const;
+  base::Status judge_burst(Tried& tried);
+  std::uint64_t overflow() const;  // packets that sockets of this process had no room for
   void hear(Tried& tried) const;
+  void show_library(Tried& tried) const;
   void spread(const Tried& news);
   tuning::Decision subject(const Tried& tried) const;
   bool adopt(Tried& tried) const;  // false: no earlier job has tried this
@@ -75,10 +93,14 @@ class Trials {
   job::CommHandle comm_;
   const meeting::Members& members_;
   const ways::Repertoire& ways_;
+  courier::Courier& courier_;
   Report& report_;
   // Where the model's choice changes within a size class, each part has a trial of its own.
   std::map<Key, Tried> tried_;
   std::map<std::pair<Blocks, tuning::SizeClass>, Tried> tried_blocks_;
+  std::uint64_t overflow_before_ = 0;   // the latest burst
+  tuning::LibraryCalls library_calls_;  // as agreed on
+  std::uint64_t held_load_ = 0;  // the most bytes a rank has sent at once and queues have held
 };
 
 }  // namespace alm::communicator

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tuning/bursts.h"
 #include "tuning/candidates.h"
 #include "tuning/decisions.h"
 #include "tuning/trial.h"
@@ -23,6 +24,7 @@ struct Tried {
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known
   std::vector<base::Nanos> stalls;     // [way] by its packets; 0: it waits for no time-outs
   tuning::Trial trial;
+  tuning::Bursts bursts;
   std::optional<tuning::Decision> adopted;  // of an earlier job, until it is refuted
   std::optional<tuning::Decision> kept;     // the decision before the trial was last reopened
 

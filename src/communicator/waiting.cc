@@ -47,10 +47,12 @@ int Waiting::compare_bytes(job::MpiOps& mpi, job::CommHandle comm, const Buffers
   return code;
 }
 
-int Waiting::by_library(const std::function<int()>& native) {
+int Waiting::by_library(const std::function<int()>& native, const job::TypedBuffer* block) {
   const base::Nanos begin = io::monotonic_now();
   const int code = native();
-  by_time_.took(io::monotonic_now() - begin);
+  const base::Nanos time = io::monotonic_now() - begin;
+  by_time_.took(time);
+  library_calls_.took(block != nullptr ? block->bytes() : 0, time);
   return code;
 }
 

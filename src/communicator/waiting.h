@@ -11,6 +11,7 @@
 
 #include "job/ops.h"
 #include "tuning/due.h"
+#include "tuning/library_calls.h"
 
 namespace alm::communicator {
 
@@ -34,7 +35,9 @@ class Waiting {
   // Whether bring-up is due with the call that has come.
   bool is_over() const;
   // The same call by the library, whose time counts. Returns its error code.
-  int by_library(const std::function<int()>& native);
+  int by_library(const std::function<int()>& native, const job::TypedBuffer* block);
+  // What such calls have taken.
+  const tuning::LibraryCalls& library_calls() const { return library_calls_; }
 
   const std::string& refusal() const { return refusal_; }
 
@@ -45,6 +48,7 @@ class Waiting {
   tuning::DueByTime by_time_;
   std::optional<tuning::DueByBytes> by_bytes_;
   std::string refusal_;
+  tuning::LibraryCalls library_calls_;
 };
 
 }  // namespace alm::communicator

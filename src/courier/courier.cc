@@ -175,6 +175,7 @@ void Courier::take_udp(std::unique_ptr<node::NodeMemory> memory) {
       end_where_revoked();
     };
     settings.warn = [this](const std::string& text) { job_.log.warning(text); };
+    settings.call = [this] { return std::string(function_.load()); };
     settings.leaders_max = members_.leaders;
     if (udp_group_ && members_.leaders > 1) settings.loss = [this] { return udp_group_->loss(); };
     host_ = std::make_unique<carrier::NodeExchange>(
@@ -245,6 +246,14 @@ void Courier::note(std::optional<std::uint64_t> elsewhere) {
   if (host_) host_->node().begin(calls_, elsewhere);
 }
 
+void Courier::burst(std::uint64_t bytes, base::Nanos call) {
+  using Rules = tuning::TrialRules;
+  if (!udp_group_ || members_.leader() != 0) return;
+  const std::uint32_t most = members_.placement.most();
+  const auto time = static_cast<double>(call) * Rules::kBurstTime;
+  udp_group_->fill(Rules::kBurstPackets * most * most, bytes, static_cast<base::Nanos>(time));
+}
+
 base::Status Courier::alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes) {
   auto done = take(way, staged, bytes);
   // Ranks whose size sends them over messages wait for this one there.
@@ -299,10 +308,11 @@ base::Status Courier::by_messages(const std::function<base::Status()>& send) {
   return done;
 }
 
-base::Status Courier::tell_counts(std::span<const std::uint64_t> send,
-                                  std::span<const std::uint64_t> recv,
-                                  const std::function<bool(std::uint64_t load)>& wants_steps) {
-  return uneven_steps_->prepare(send, recv, wants_steps);
+base::Result<std::uint64_t> Courier::tell_counts(
+    std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
+    const std::function<bool(std::uint64_t load)>& wants_steps) {
+  if (auto told = uneven_steps_->prepare(send, recv, wants_steps); !told) return told.error();
+  return uneven_steps_->load();
 }
 
 base::Status Courier::alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,

@@ -73,6 +73,9 @@ class Courier {
   void goes_elsewhere(std::uint64_t bytes);
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
+  // Host leaders make a burst (tuning/bursts.h) of as many packets as the blocks of `bytes` of
+  // their ranks take, each on its own; `call`: what a call takes.
+  void burst(std::uint64_t bytes, base::Nanos call);
   base::Status alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes);
   // `most`, of neighbours and equal on all ranks: no rank sends or receives more; 0: not known.
   base::Status alltoall_blocks(tuning::Way way, const BlockStaging& staged, Counts counts,
@@ -80,9 +83,9 @@ class Courier {
 
   // Whether the ranks agree over UDP on what the fullest of them carries.
   bool tells_counts() const { return udp_ && uneven_steps_ && !host_; }
-  base::Status tell_counts(std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
-                           const std::function<bool(std::uint64_t load)>& wants_steps);
-  std::uint64_t told_load() const { return uneven_steps_->load(); }
+  base::Result<std::uint64_t> tell_counts(
+      std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
+      const std::function<bool(std::uint64_t load)>& wants_steps);
   // The least time the links allow for the last exchange whose counts this rank knows; 0: it knows
   // none.
   base::Nanos least_time() const { return uneven_steps_ ? uneven_steps_->least_time() : 0; }

@@ -37,6 +37,10 @@ class SafeCollectives {
     return confirm(bootstrap_.allreduce_min(comm_, values), "MPI_Allreduce");
   }
   base::Status least(std::uint64_t& value) { return least(std::span(&value, 1)); }
+  // The same of the maximum.
+  base::Status most(std::span<std::uint64_t> values) {
+    return confirm(bootstrap_.allreduce_max(comm_, values), "MPI_Allreduce");
+  }
 
   // Sends a text from the one rank where `mine` is true to all ranks. Empty: it failed, on all
   // ranks.

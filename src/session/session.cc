@@ -210,7 +210,7 @@ std::optional<int> Session::on_communicator(const Call& call, const Buffers& buf
     }
   }
   job_.stats.update([](job::StatsRecord& stats) { ++stats.passed_through; });
-  if (waits) return communicator->waits()->by_library(call.native);
+  if (waits) return communicator->waits()->by_library(call.native, block);
   return std::nullopt;
 }
 

@@ -33,6 +33,21 @@ struct Channel::Impl {
   std::vector<Held> held;
   std::vector<std::byte> held_bytes;
 
+  void encode(Outgoing& datagram, PeerId peer, wire::Header header) const {
+    header.set = identity.remote_set[peer];
+    header.source = static_cast<std::uint16_t>(identity.self);
+    datagram.peer = peer;
+    datagram.path = header.path;
+    datagram.head_bytes = wire::kHeaderBytes;
+    wire::encode(header, std::span(datagram.head_storage).first<wire::kHeaderBytes>());
+  }
+  void seal(Outgoing& datagram, std::uint64_t of_exchange) const {
+    sealer.seal(std::span(datagram.head_storage).first(datagram.head_bytes), datagram.payload,
+                of_exchange);
+  }
+
+  wire::Fill fill;
+
   // What was unacknowledged when the caller's buffers were given back. tail_at[peer] is where byte
   // 0 of its block would lie.
   std::vector<std::byte> tail_bytes;
@@ -86,9 +101,21 @@ void Channel::release(base::Nanos now) {
 void Channel::abandon(std::optional<std::uint32_t> lost) {
   impl_->engine.abandon(lost);
   impl_->exchange = Exchange{};
+  end_fill();
   impl_->held.clear();
   impl_->held_bytes.clear();
 }
+
+void Channel::fill(std::uint32_t packets, std::uint32_t bytes) {
+  const auto ranks = static_cast<std::uint32_t>(impl_->identity.remote_set.size());
+  impl_->fill = wire::Fill(impl_->identity.self, ranks, packets, bytes);
+  wire::FillCount& count = impl_->engine.counters().fills;
+  ++count.number;
+  count.sent = 0;
+}
+
+void Channel::end_fill() { impl_->fill = {}; }
+bool Channel::fills() const { return impl_->fill.any(); }
 
 bool Channel::on_datagram(base::Nanos now, std::span<const std::byte> datagram) {
   Counters& counters = impl_->engine.counters();
@@ -125,18 +152,13 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
   Emission emission;
   while (count < out.size() && impl_->engine.next(now, &emission)) {
     Outgoing& datagram = out[count++];
-    emission.header.set = impl_->identity.remote_set[emission.peer];
-    emission.header.source = static_cast<std::uint16_t>(impl_->identity.self);
-    datagram.peer = emission.peer;
-    datagram.path = emission.header.path;
-    wire::encode(emission.header, std::span(datagram.head_storage).first<wire::kHeaderBytes>());
-    std::size_t head_bytes = wire::kHeaderBytes;
+    impl_->encode(datagram, emission.peer, emission.header);
     datagram.payload = {};
     switch (emission.body) {
       case Emission::Body::kControl:
-        std::memcpy(&datagram.head_storage[head_bytes], emission.control.data(),
+        std::memcpy(&datagram.head_storage[wire::kHeaderBytes], emission.control.data(),
                     emission.control_bytes);
-        head_bytes += emission.control_bytes;
+        datagram.head_bytes += emission.control_bytes;
         break;
       case Emission::Body::kBlock:
         datagram.payload = {impl_->exchange.send.at(emission.peer) + emission.offset,
@@ -150,9 +172,17 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
                          emission.length);
         break;
     }
-    datagram.head_bytes = static_cast<std::uint8_t>(head_bytes);
-    impl_->sealer.seal(std::span(datagram.head_storage).first(head_bytes), datagram.payload,
-                       emission.exchange);
+    impl_->seal(datagram, emission.exchange);
+  }
+  const std::uint64_t exchange = impl_->engine.numbers().entered();
+  wire::FillCount& fills = impl_->engine.counters().fills;
+  for (; count < out.size() && impl_->fill.any(); impl_->fill.made(), ++fills.sent) {
+    Outgoing& datagram = out[count++];
+    wire::Header header = impl_->fill.header(fills.number);
+    header.exchange = static_cast<std::uint16_t>(exchange);
+    impl_->encode(datagram, impl_->fill.peer(), header);
+    datagram.payload = impl_->fill.payload();
+    impl_->seal(datagram, exchange);
   }
   return count;
 }
@@ -162,7 +192,7 @@ base::Nanos Channel::unmoved_until(base::Nanos now) const {
   return impl_->engine.unmoved_until(now);
 }
 base::Nanos Channel::frame_time() const { return impl_->engine.frame_time(); }
-bool Channel::settled() const { return impl_->engine.settled(); }
+bool Channel::settled() const { return impl_->engine.settled() && !fills(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {
   return impl_->engine.check_peers(now);
 }

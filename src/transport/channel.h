@@ -100,6 +100,11 @@ class Channel {
   // the notice that rank `lost` is lost, to all peers and again to those that still ask.
   void abandon(std::optional<std::uint32_t> lost = std::nullopt);
 
+  // Has pull() give out a fill (wire/fill.h), at once, whatever the window is.
+  void fill(std::uint32_t packets, std::uint32_t bytes);
+  bool fills() const;  // some have not been given out yet
+  void end_fill();     // those are not any more
+
   // One datagram as received. False: rejected (counted), the channel is unchanged.
   bool on_datagram(base::Nanos now, std::span<const std::byte> datagram);
 

@@ -10,6 +10,7 @@
 #include "base/rounds.h"
 #include "base/time.h"
 #include "paths/policy.h"
+#include "wire/fill.h"
 #include "wire/header.h"
 #include "wire/seal.h"
 
@@ -102,6 +103,7 @@ struct Counters {
   std::uint64_t window_least = 0;  // the smallest window after a cut, in packets; 0: no cut
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
   std::uint64_t path_silences = 0;  // a path did not answer while another did
+  wire::FillCount fills;
   // Data packets by path, resends included. It is last because it is not touched with one path.
   std::array<std::uint64_t, wire::kPathsMax> path_loads{};
 
@@ -123,6 +125,7 @@ struct Counters {
     rejected_malformed += more.rejected_malformed;
     rejected_stale += more.rejected_stale;
     path_silences += more.path_silences;
+    fills += more.fills;
     for (std::size_t path = 0; path < path_loads.size(); ++path) {
       path_loads[path] += more.path_loads[path];
     }

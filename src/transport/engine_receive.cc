@@ -238,6 +238,9 @@ Verdict receive(Parts& e, base::Nanos now, const wire::Header& header, std::uint
       decoded(e, wire::decode_mismatch(body),
               [&](const wire::MismatchBody& found) { on_mismatch(e, found); });
       return Verdict::kNothing;
+    case wire::Type::kFill:
+      e.counters.fills.came(header.packet);
+      return Verdict::kNothing;
     case wire::Type::kElsewhere:
       decoded(e, wire::decode_elsewhere(body), [&](const Attendance::Elsewhere& elsewhere) {
         e.silence.heard(now, &e.peers[id]);

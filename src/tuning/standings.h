@@ -22,6 +22,8 @@ using base::Transport;
 struct Heard {
   double times = 0;       // as many times the best as there; 0: nothing
   base::Nanos least = 0;  // time-outs there, which are no shorter here
+  // Queues have held as much as its calls send at once, as far as is known (tuning/bursts.h).
+  bool held = false;
 
   friend bool operator==(const Heard&, const Heard&) = default;
 };

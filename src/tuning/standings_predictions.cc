@@ -55,7 +55,8 @@ bool Standings::predictions_hold() const {
 
 bool Standings::risky(std::size_t way) const {
   const Candidate& candidate = ways_[way];
-  if (candidate.stall == 0 || candidate.seen.called() || !candidate.seen.none()) return false;
+  if (candidate.stall == 0 || candidate.heard.held) return false;
+  if (candidate.seen.called() || !candidate.seen.none()) return false;
   if (candidate.predicted == 0 || !predictions_hold()) return true;
   if (ways_seen() > 0 && ratio(candidate.predicted, ways_[fastest()].predicted) > Rules::kClearly) {
     return true;  // there is little to gain

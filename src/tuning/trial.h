@@ -128,6 +128,10 @@ class Trial {
   // Where calls of the first way may wait for time-outs, another way vouches for them first.
   void predicts(std::size_t way, base::Nanos time);
 
+  // Calls before this trial have shown what the way takes: it is known, until it has been seen.
+  // Must be called before the first call.
+  void shown(std::size_t way, base::Nanos time);
+
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 
@@ -149,7 +153,6 @@ class Trial {
   const Standings& standings() const { return ways_; }
   // The time of the way on which decisions rest; 0: not known yet.
   base::Nanos time(std::size_t way) const { return ways_.time(way); }
-  std::size_t sightings(std::size_t way) const { return ways_[way].seen.count(); }
   std::uint32_t reopened() const { return reopened_; }
   // What trying has cost so far, in units of a call of the best way.
   double spent() const;

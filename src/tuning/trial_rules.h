@@ -40,6 +40,21 @@ struct TrialRules {
   // expected to do so in proportion.
   static constexpr double kOverflowing = 64;
   static constexpr std::uint64_t kHarmless = 4;  // so many fit any queue
+  // After so many calls a burst shows whether queues hold what the library sends at once, and again
+  // after so many times as many if packets were lost (bursts.h). It takes about three calls, and
+  // the first calls of the library that follow take more: earlier, short programs pay for nothing.
+  static constexpr std::uint64_t kFirstBurst = 64;
+  static constexpr std::uint64_t kBurstGrowth = 16;
+  // A burst has so many times the packets of a call. TCP sends an acknowledgement for each, which
+  // takes a place in a queue, too: a network that lost nothing of as many packets made a call of
+  // the library wait for 2.9 s.
+  static constexpr std::uint32_t kBurstPackets = 2;
+  // It has drained after so many times the best way's time. Where time-outs take no longer than
+  // kBurstCost calls, it is not worth it.
+  static constexpr double kBurstTime = 2.25;
+  static constexpr double kBurstCost = 6;
+  // So many of its calls while a communicator waited show what the library takes (library_calls.h).
+  static constexpr std::uint64_t kWaitedCalls = 8;
   // MPI libraries combine blocks up to so many bytes: they send few packets at once.
   static constexpr std::uint64_t kCombinedBytes = 256;
 

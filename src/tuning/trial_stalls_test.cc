@@ -59,13 +59,44 @@ TEST(TrialStalls, WhatOtherSizesHaveShownChangesThePrice) {
   trial.expects(1, 600 * kMs);
   const Times times = {10 * kMs, 8 * kMs};
   calls(trial, 50, times);
-  ASSERT_EQ(trial.sightings(1), 0u);
+  ASSERT_EQ(trial.standings()[1].seen.count(), 0u);
   trial.expects(1, 0, {0.8, 0});
   EXPECT_LE(first_call_of(trial, 1, times, 200), 60);
   Trial other({Transport::kUdp, Transport::kMpi});
   other.expects(1, 600 * kMs);
   other.expects(1, 600 * kMs, {3, 6000 * kMs});
   EXPECT_GT(first_call_of(other, 1, times, 20'000), 10'000);
+}
+
+TEST(TrialStalls, WhereQueuesHoldItsPacketsTheLibraryIsTriedSoon) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 600 * kMs);
+  const Times times = {10 * kMs, 8 * kMs};
+  calls(trial, 18, times);
+  ASSERT_EQ(trial.standings()[1].seen.count(), 0u);
+  trial.expects(1, 600 * kMs, {.held = true});
+  EXPECT_LE(first_call_of(trial, 1, times, 200), 16) << "after those planned already";
+  calls(trial, 160, times);
+  EXPECT_EQ(trial.way(), 1u);
+}
+
+TEST(TrialStalls, WhatTheLibraryHasShownBeforeTheTrialNeedNotBeFoundOut) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 600 * kMs);
+  trial.shown(1, 8 * kMs);
+  const Times times = {20 * kMs, 8 * kMs};
+  EXPECT_LE(first_call_of(trial, 1, times, 200), 4);
+  calls(trial, 30, times);
+  EXPECT_EQ(trial.way(), 1u);
+}
+
+TEST(TrialStalls, WhatWasShownBeforeIsForgottenOnceItIsSeen) {
+  Trial trial({Transport::kUdp, Transport::kMpi});
+  trial.expects(1, 600 * kMs);
+  trial.shown(1, 8 * kMs);
+  calls(trial, 300, {20 * kMs, 40 * kMs});
+  EXPECT_EQ(trial.way(), 0u);
+  EXPECT_EQ(trial.time(1), 40 * kMs);
 }
 
 // Whatever the ways take, and however often those over TCP stall.

@@ -60,7 +60,7 @@ TEST(Header, RefusesWhatItDoesNotKnow) {
   version[0] = std::byte{0x20};
   EXPECT_EQ(decode(version, &out), DecodeError::kOtherVersion);
   auto type = bytes;
-  type[0] = std::byte{0x36};
+  type[0] = std::byte{0x30 + kTypeMax + 1};
   EXPECT_EQ(decode(type, &out), DecodeError::kUnknownType);
   auto flags = bytes;
   flags[1] = std::byte{0x04};

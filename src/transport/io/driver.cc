@@ -14,6 +14,9 @@
 namespace alm::io {
 namespace {
 
+// What a fill has not sent by the end of its time may take so much longer, at least.
+constexpr base::Nanos kFillLateMax = 100 * base::kMillisecond;
+
 base::Error forked() {
   return {base::ErrorCode::kUnsupported,
           "this process was forked from the one that opened the sockets; exchanges are not "
@@ -271,6 +274,25 @@ bool Driver::settle(base::Nanos deadline, const Progress& progress) {
   self.serve(lock, call);
   self.end_call(self.now);
   return self.all_settled();
+}
+
+void Driver::fill(std::uint16_t set, std::uint32_t packets, std::uint32_t bytes, base::Nanos time,
+                  const Progress& progress) {
+  Impl& self = *impl_;
+  if (!self.in_owner()) return;
+  Lock lock(self.mutex);
+  SetEntry* entry = self.sets.find(set);
+  if (entry == nullptr || entry->failure) return;
+  entry->channel.fill(packets, bytes);
+  self.attend(*entry);
+  self.begin_call();
+  self.now = monotonic_now();
+  const Warn silent;
+  Call call{{}, progress, silent, self.now + time, self.now + kProgressInterval};
+  call.fills = entry;
+  call.gives_up = call.deadline + std::max(time, base::slowed(kFillLateMax, self.time_scale));
+  self.serve(lock, call);
+  self.end_call(self.now);
 }
 
 void Driver::Impl::begin_call() {

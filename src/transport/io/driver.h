@@ -138,6 +138,12 @@ class Driver {
   // it.
   base::Status trouble(std::uint16_t set);
 
+  // Sends every peer of the set `packets` packets of `bytes` each that carry nothing, all at once,
+  // and drives for `time`, in which they drain (Channel::fill). What has not left long after that
+  // is dropped.
+  void fill(std::uint16_t set, std::uint32_t packets, std::uint32_t bytes, base::Nanos time,
+            const Progress& progress);
+
   // Drives until every set is settled or `deadline` has come. The last call before the sockets
   // close.
   bool settle(base::Nanos deadline, const Progress& progress);

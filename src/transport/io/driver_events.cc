@@ -22,6 +22,18 @@ std::string doing_of(const SetEntry& entry, transport::PeerId peer, const Driver
   return doing.text(*told);
 }
 
+// What has not left by the end of its time still has to, or the next exchange would wait for it.
+void update_fill(Call& call, base::Nanos now, Outbox& outbox) {
+  SetEntry& entry = *call.fills;
+  if (now < call.deadline) return;
+  call.over = entry.queued == 0 && !entry.channel.fills();
+  if (call.over) return;
+  call.deadline = now + kProgressInterval;
+  if (now < call.gives_up) return;
+  outbox.drop(entry);
+  entry.channel.end_fill();
+}
+
 }  // namespace
 
 bool Driver::Impl::all_settled() const {
@@ -53,6 +65,9 @@ bool Driver::Impl::find_event(Call& call) {
 
 // Whether the call is over; looks at the peers.
 void Driver::Impl::update(Call& call) {
+  if (call.fills != nullptr) {
+    return update_fill(call, now, outbox);
+  }
   call.over = call.sets.empty() ? all_settled() : find_event(call);
   if (call.over) return;
   for (const std::uint16_t set : call.sets) {
@@ -119,7 +134,11 @@ void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
     if (absent[i] == present) ++present;
     if (i >= kNamed) continue;
     names.push_back(entry.name_of(entry.numbers[absent[i]]));
-    doings.push_back(doing_of(entry, absent[i], doing));
+    std::string does = doing_of(entry, absent[i], doing);
+    if (call.warn.call && does == "it is in " + call.warn.call()) {
+      does += ", on another communicator, or waits there for ranks of its host";
+    }
+    doings.push_back(std::move(does));
   }
   if (entry.channel.identity().self != present) return;
   std::string who = fmt::format("{}", fmt::join(names, ", "));

@@ -51,7 +51,7 @@ using Lock = std::unique_lock<std::mutex>;
 
 // One thread inside run(), await() or settle().
 struct Call {
-  std::span<const std::uint16_t> sets;  // empty: settle()
+  std::span<const std::uint16_t> sets;  // empty: settle() or fill()
   const Driver::Progress& progress;
   const Driver::Warn& warn;
   base::Nanos deadline;
@@ -60,6 +60,8 @@ struct Call {
   base::Status status{};
   std::vector<std::string> warnings{};  // for `warn`
   bool over = false;
+  SetEntry* fills = nullptr;  // of fill(): what it sends to this set must have left
+  base::Nanos gives_up = 0;   // then it has to
 };
 
 struct Driver::Impl {

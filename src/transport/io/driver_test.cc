@@ -95,6 +95,21 @@ TEST(Driver, SettlesThroughTheRespondersOfAbsentRanks) {
   EXPECT_TRUE(cluster.driver(1).settle(monotonic_now() + 5 * base::kSecond, [] {}));
 }
 
+TEST(Driver, PacketsThatCarryNothingComeWithoutAnExchange) {
+  Cluster cluster(3);
+  const base::Nanos begin = monotonic_now();
+  constexpr base::Nanos kTime = 50 * base::kMillisecond;
+  cluster.driver(0).fill(cluster.set(0), 20, 1000, kTime, {});
+  EXPECT_GE(monotonic_now() - begin, kTime);
+  EXPECT_EQ(cluster.driver(0).counters(cluster.set(0)).fills.sent, 40u);
+  run_all(cluster, 5'000, 3);  // they are read in the next exchange at the latest
+  std::uint64_t received = 0;
+  for (const std::uint32_t rank : {1U, 2U}) {
+    received += cluster.driver(rank).counters(cluster.set(rank)).fills.received;
+  }
+  EXPECT_EQ(received, 40u);
+}
+
 TEST(Driver, ResponderTakesOverOnlyWhenAway) {
   Cluster cluster(2);
   run_all(cluster, 100, 10);

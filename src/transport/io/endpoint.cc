@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/io/pacer.h"
+#include "clocks/pacer.h"
 #include "transport/io/receiver.h"
 #include "transport/io/sender.h"
 #include "transport/io/udp_socket.h"
@@ -78,7 +78,7 @@ struct Endpoint::Impl {
   std::uint32_t send_buffer_packets = 0;
   Sender sender;
   Receiver receiver;
-  Pacer pacer;
+  clocks::Pacer pacer;
   clocks::RateClaim rate;
   std::uint32_t pace_burst_bytes = 0;
   EndpointCounters counters;
@@ -170,7 +170,7 @@ base::Status Endpoint::Impl::open_sockets(std::vector<Address> addresses) {
   double told_mbit_s = 0;
   for (const Address& local : locals) told_mbit_s += interface_speed(local);
   rate = clocks::RateClaim(options.pace_mbit_s, told_mbit_s, options.host_mbit_s);
-  if (!options.pace_when_seen) pacer = Pacer(options.pace_mbit_s, pace_burst_bytes);
+  if (!options.pace_when_seen) pacer = clocks::Pacer(options.pace_mbit_s, pace_burst_bytes);
   pace_as_seen();
 
   socket_options = {.local = locals.front(),
@@ -235,7 +235,7 @@ std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagra
 void Endpoint::Impl::pace_as_seen() {
   if (!options.pace_when_seen) return;
   const bool seen = rate.verdict() == clocks::RateClaim::Verdict::kSeen;
-  pacer = Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
+  pacer = clocks::Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
 }
 
 void Endpoint::exchanged(std::uint64_t bytes, base::Nanos time) {

@@ -1,8 +1,8 @@
-#include "transport/io/pacer.h"
+#include "clocks/pacer.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::io {
+namespace alm::clocks {
 namespace {
 
 constexpr base::Nanos kSteps = 10'000;
@@ -44,4 +44,4 @@ TEST(Pacer, DebtIsBounded) {
 }
 
 }  // namespace
-}  // namespace alm::io
+}  // namespace alm::clocks

@@ -1,4 +1,4 @@
-#include "communicator/agreed_load.h"
+#include "courier/agreed_load.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include "carrier/uneven_steps.h"
 #include "tuning/size_class.h"
 
-namespace alm::communicator {
+namespace alm::courier {
 
 base::Status AgreedLoad::prepare(job::Bootstrap& bootstrap, job::CommHandle comm,
                                  std::span<const std::uint64_t> send,
@@ -30,4 +30,4 @@ base::Status AgreedLoad::prepare(job::Bootstrap& bootstrap, job::CommHandle comm
   return {};
 }
 
-}  // namespace alm::communicator
+}  // namespace alm::courier

@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "job/bootstrap.h"
 
-namespace alm::communicator {
+namespace alm::courier {
 
 class AgreedLoad {
  public:
@@ -33,4 +33,4 @@ class AgreedLoad {
   std::uint32_t without_news_ = 0;
 };
 
-}  // namespace alm::communicator
+}  // namespace alm::courier

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace alm::io {
+namespace alm::clocks {
 
 class Pacer {
  public:
@@ -48,4 +48,4 @@ class Pacer {
   base::Nanos theoretical_ = 0;
 };
 
-}  // namespace alm::io
+}  // namespace alm::clocks
