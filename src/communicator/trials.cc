@@ -161,7 +161,8 @@ void Trials::risk(Tried& tried, std::uint64_t bytes) const {
 // What other sizes have shown of the ways. Queues that have held larger blocks hold these;
 // time-outs of smaller blocks are no shorter here.
 void Trials::hear(Tried& tried) const {
-  // A burst has twice the packets, as many as any load of the class.
+  // A burst has twice the packets, as many as any load of the class. Calls of the library vouch for
+  // the class of theirs.
   const bool held =
       held_load_ > 0 && tuning::SizeClass(load_of(tried)) <= tuning::SizeClass(held_load_);
   for (std::size_t i = 0; i < tried.ways.size(); ++i) {
@@ -202,7 +203,7 @@ void Trials::burst(Tried& tried) {
   const tuning::Standings& ways = tried.trial.standings();
   if (!ways_.goes_over_udp({}) || !members_.sites.empty()) return;
   if (!tried.bursts.due(ways.calls()) || !tuning::worth_a_burst(ways, tried.stalls)) return;
-  tried.bursts.begin();
+  tried.bursts.begin(ways.calls());
   overflow_before_ = overflow();
   courier_.burst(load_of(tried) / (members_.ranks - 1), ways.least());
 }

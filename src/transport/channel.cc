@@ -111,7 +111,7 @@ void Channel::fill(std::uint32_t packets, std::uint32_t bytes) {
   impl_->fill = wire::Fill(impl_->identity.self, ranks, packets, bytes);
   wire::FillCount& count = impl_->engine.counters().fills;
   ++count.number;
-  count.sent = 0;
+  count.sent = std::uint64_t{packets} * (ranks - 1);
 }
 
 void Channel::end_fill() { impl_->fill = {}; }
@@ -175,10 +175,9 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
     impl_->seal(datagram, emission.exchange);
   }
   const std::uint64_t exchange = impl_->engine.numbers().entered();
-  wire::FillCount& fills = impl_->engine.counters().fills;
-  for (; count < out.size() && impl_->fill.any(); impl_->fill.made(), ++fills.sent) {
+  for (; count < out.size() && impl_->fill.any(); impl_->fill.made()) {
     Outgoing& datagram = out[count++];
-    wire::Header header = impl_->fill.header(fills.number);
+    wire::Header header = impl_->fill.header(impl_->engine.counters().fills.number);
     header.exchange = static_cast<std::uint16_t>(exchange);
     impl_->encode(datagram, impl_->fill.peer(), header);
     datagram.payload = impl_->fill.payload();

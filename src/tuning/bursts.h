@@ -26,14 +26,16 @@ class Bursts {
  public:
   // Comes before each call: whether a burst does, too. `calls`: made so far.
   bool due(std::uint64_t calls) const { return !made_ && calls >= next_; }
-  void begin() { made_ = true; }
+  void begin(std::uint64_t calls) {
+    made_ = true;
+    next_ = calls * TrialRules::kBurstGrowth;
+  }
   // Comes after each call: whether the ranks tell each other now what has come.
   bool to_agree() const { return made_; }
   // Whether all of it have come.
   void agree(bool held) {
     made_ = false;
     held_ = held;
-    next_ *= TrialRules::kBurstGrowth;
   }
   // Whether queues have held all of the latest.
   bool held() const { return held_; }
@@ -57,8 +59,10 @@ inline bool worth_a_burst(const Standings& ways, std::span<const base::Nanos> st
 inline std::optional<std::uint64_t> lost_of(std::span<const wire::FillCount> all) {
   std::uint64_t sent = 0, received = 0;
   for (const wire::FillCount& one : all) {
+    if (one.number == 0) continue;  // it leads nobody
     sent += one.sent;
-    if (one.seen == one.number) received += one.received;
+    // All send as much. What sockets had no room for may be of the call.
+    if (one.seen == one.number) received += std::min(one.received, one.sent);
   }
   if (sent == 0) return std::nullopt;
   return sent - std::min(sent, received);

@@ -10,7 +10,7 @@ namespace {
 using Rules = TrialRules;
 
 void burst(Bursts& bursts, bool held) {
-  bursts.begin();
+  bursts.begin(Rules::kFirstBurst);
   EXPECT_TRUE(bursts.to_agree());
   bursts.agree(held);
   EXPECT_FALSE(bursts.to_agree());
@@ -37,11 +37,21 @@ TEST(Bursts, WherePacketsAreLostTheNextComesMuchLater) {
   EXPECT_TRUE(bursts.due(Rules::kFirstBurst * Rules::kBurstGrowth));
 }
 
+TEST(Bursts, AfterOneThatCameLateTheNextComesMuchLaterToo) {
+  Bursts bursts;
+  bursts.begin(1500);
+  bursts.agree(false);
+  EXPECT_FALSE(bursts.due(1501));
+  EXPECT_TRUE(bursts.due(1500 * Rules::kBurstGrowth));
+}
+
 TEST(Bursts, TellsWhatTheLatestHasLost) {
   const auto lost = [](const std::vector<wire::FillCount>& all) { return lost_of(all); };
-  EXPECT_EQ(lost({{2, 14, 2, 21}, {2, 21, 2, 14}, {}}), 0u);
-  EXPECT_EQ(lost({{2, 14, 2, 20}, {2, 21, 2, 13}}), 2u);
-  EXPECT_EQ(lost({{2, 14, 1, 21}, {2, 21, 2, 14}}), 21u) << "nothing of the latest has come";
+  EXPECT_EQ(lost({{2, 14, 2, 14}, {2, 14, 2, 14}, {}}), 0u);
+  EXPECT_EQ(lost({{2, 14, 2, 13}, {2, 14, 2, 13}}), 2u);
+  EXPECT_EQ(lost({{2, 14, 1, 14}, {2, 14, 2, 14}}), 14u) << "nothing of the latest has come";
+  EXPECT_EQ(lost({{2, 14, 2, 20}, {2, 14, 2, 13}}), 1u) << "no rank makes up for another";
+  EXPECT_EQ(lost({{2, 14, 2, 13}, {2, 14, 2, 14}, {0, 0, 0, 9}}), 1u);
   EXPECT_EQ(lost({{1, 0, 0, 0}, {1, 0, 0, 0}, {}}), std::nullopt) << "none could be sent";
 }
 

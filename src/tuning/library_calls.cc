@@ -23,13 +23,14 @@ void LibraryCalls::took(std::uint64_t block_bytes, base::Nanos time) {
   one.slowest = std::max(one.slowest, time);
 }
 
+// Of a size that a few calls had, no mean: only one that has waited says something.
 LibraryCalls::Words LibraryCalls::words() const {
   Words words{};
   for (std::size_t i = 0; i < kSizes; ++i) {
     const OfSize& one = sizes_[i];
-    if (one.calls < TrialRules::kWaitedCalls) continue;
+    const bool enough = one.calls >= TrialRules::kWaitedCalls;
     words[3 * i] = one.bytes;
-    words[3 * i + 1] = static_cast<std::uint64_t>(one.mean());
+    words[3 * i + 1] = static_cast<std::uint64_t>(enough ? one.mean() : 0);
     words[3 * i + 2] = static_cast<std::uint64_t>(one.slowest);
   }
   return words;
@@ -37,29 +38,29 @@ LibraryCalls::Words LibraryCalls::words() const {
 
 void LibraryCalls::agree(const Words& largest) {
   for (std::size_t i = 0; i < kSizes; ++i) {
-    sizes_[i] = {largest[3 * i] > 0 ? 1U : 0U, largest[3 * i],
+    sizes_[i] = {largest[3 * i + 1] > 0 ? 1U : 0U, largest[3 * i],
                  static_cast<base::Nanos>(largest[3 * i + 1]),
                  static_cast<base::Nanos>(largest[3 * i + 2])};
   }
 }
 
-bool LibraryCalls::is_calm(const OfSize& one, const StallOf& stall_of) {
+bool LibraryCalls::waited(const OfSize& one, const StallOf& stall_of) {
   const base::Nanos stall = stall_of(one.bytes);
-  return one.calls > 0 && (stall == 0 || one.slowest < TrialRules::shortest_stall(stall));
+  return stall > 0 && one.slowest >= TrialRules::shortest_stall(stall);
 }
 
 base::Nanos LibraryCalls::time(std::uint64_t bytes, const StallOf& stall_of) const {
   if (bytes == 0 || index_of(bytes) >= kSizes) return 0;
   const OfSize& one = sizes_[index_of(bytes)];
-  return is_calm(one, stall_of) ? one.mean() : 0;
+  return waited(one, stall_of) ? 0 : one.mean();
 }
 
+// Small blocks are combined, and wait for nothing: they say nothing of larger ones.
 std::uint64_t LibraryCalls::held(const StallOf& stall_of) const {
   std::uint64_t held = 0;
   for (const OfSize& one : sizes_) {
-    if (one.calls == 0) continue;
-    if (!is_calm(one, stall_of)) break;
-    held = one.bytes;
+    if (waited(one, stall_of)) break;
+    if (one.calls > 0 && stall_of(one.bytes) > 0) held = one.bytes;
   }
   return held;
 }

@@ -41,7 +41,7 @@ class LibraryCalls {
 
     base::Nanos mean() const { return calls == 0 ? 0 : sum / static_cast<base::Nanos>(calls); }
   };
-  static bool is_calm(const OfSize& one, const StallOf& stall_of);
+  static bool waited(const OfSize& one, const StallOf& stall_of);
 
   std::uint64_t calls_ = 0;
   std::array<OfSize, kSizes> sizes_{};

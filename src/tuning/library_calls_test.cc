@@ -64,6 +64,18 @@ TEST(LibraryCalls, LargerBlocksDoNotVouchForSmallerOnesThatWaited) {
   EXPECT_EQ(agreed(calls).held(may_stall), 0u);
 }
 
+TEST(LibraryCalls, OneOfAFewThatWaitedCountsAsWell) {
+  LibraryCalls calls = made(9000, 5 * kMs);
+  calls.took(200, 205 * kMs);
+  EXPECT_EQ(agreed(calls).held(may_stall), 0u);
+}
+
+TEST(LibraryCalls, ThoseThatCannotWaitSayNothingOfLargerOnes) {
+  const LibraryCalls calls = agreed(made(200, 5 * kMs));
+  EXPECT_EQ(calls.held([](std::uint64_t) { return base::Nanos{0}; }), 0u);
+  EXPECT_EQ(calls.time(200, [](std::uint64_t) { return base::Nanos{0}; }), 5 * kMs);
+}
+
 TEST(LibraryCalls, TheSlowestRankCounts) {
   LibraryCalls::Words words = made(1000, 5 * kMs).words();
   const LibraryCalls::Words others = made(1000, 7 * kMs).words();

@@ -14,9 +14,9 @@ namespace alm::wire {
 
 // What one rank knows of it.
 struct FillCount {
-  std::uint64_t number = 0;  // of the latest that it has sent
-  std::uint64_t sent = 0;
-  std::uint64_t seen = 0;  // number of the latest of which something has come
+  std::uint64_t number = 0;  // of its latest; 0: it has sent none
+  std::uint64_t sent = 0;    // packets of that, also if some were dropped before they left
+  std::uint64_t seen = 0;    // number of the latest of which something has come
   std::uint64_t received = 0;
 
   void came(std::uint64_t fill) {

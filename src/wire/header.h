@@ -40,7 +40,7 @@ enum class Type : std::uint8_t {
   kMismatch = 4,  // payload: control.h; .. because two ranks do not agree on a block's size
   // payload: control.h; the sender has not entered `exchange`, and says where it is
   kElsewhere = 5,
-  kFill = 6,  // payload: nothing; `packet` is the number of the fill that it is part of
+  kFill = 6,  // payload: of no use; `packet` is the number of the fill that it is part of
 };
 constexpr std::uint8_t kTypeMax = 6;
 

@@ -32,6 +32,7 @@ void update_fill(Call& call, base::Nanos now, Outbox& outbox) {
   if (now < call.gives_up) return;
   outbox.drop(entry);
   entry.channel.end_fill();
+  call.over = true;
 }
 
 }  // namespace
