@@ -63,8 +63,8 @@ class PyPredictor {
   }
 
  private:
-  static const std::vector<std::string>& known(const Profile& profile,
-                                               const std::vector<std::string>& members) {
+  // The members, all of which the profile has.
+  static std::vector<std::string> known(const Profile& profile, std::vector<std::string> members) {
     for (const std::string& name : members) {
       if (std::find(profile.hosts.begin(), profile.hosts.end(), name) == profile.hosts.end()) {
         throw RaisedError{base::bad_input(
