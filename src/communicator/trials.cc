@@ -67,10 +67,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   }
   risk(made, bytes);
   hear(made);
-  if (!adopt(made)) {
-    show_library(made);
-    if (ways_.has_forecast()) report_.begins(made);
-  }
+  if (!adopt(made) && ways_.has_forecast()) report_.begins(made);
   return tried_.emplace(key, std::move(made)).first->second;
 }
 
@@ -129,14 +126,6 @@ void Trials::take_library_calls(const tuning::LibraryCalls& calls) {
   library_calls_.agree(words);
   held_load_ = library_calls_.held([this](std::uint64_t bytes) { return stall_of(bytes); }) *
                (members_.ranks - 1);
-}
-
-void Trials::show_library(Tried& tried) const {
-  const auto own = std::find(tried.ways.begin(), tried.ways.end(), tuning::kNativeWay);
-  const base::Nanos time =
-      library_calls_.time(tried.bytes, [this](std::uint64_t bytes) { return stall_of(bytes); });
-  if (own == tried.ways.end() || time == 0) return;
-  tried.trial.shown(static_cast<std::size_t>(own - tried.ways.begin()), time);
 }
 
 base::Nanos Trials::stall_of(std::uint64_t bytes) const {

@@ -82,7 +82,6 @@ class Trials {
   base::Status judge_burst(Tried& tried);
   std::uint64_t overflow() const;  // packets that sockets of this process had no room for
   void hear(Tried& tried) const;
-  void show_library(Tried& tried) const;
   void spread(const Tried& news);
   tuning::Decision subject(const Tried& tried) const;
   bool adopt(Tried& tried) const;  // false: no earlier job has tried this

@@ -19,18 +19,15 @@ void LibraryCalls::took(std::uint64_t block_bytes, base::Nanos time) {
   OfSize& one = sizes_[index_of(block_bytes)];
   ++one.calls;
   one.bytes = std::max(one.bytes, block_bytes);
-  one.sum += time;
   one.slowest = std::max(one.slowest, time);
 }
 
-// Of a size that a few calls had, no mean: only one that has waited says something.
 LibraryCalls::Words LibraryCalls::words() const {
   Words words{};
   for (std::size_t i = 0; i < kSizes; ++i) {
     const OfSize& one = sizes_[i];
-    const bool enough = one.calls >= TrialRules::kWaitedCalls;
     words[3 * i] = one.bytes;
-    words[3 * i + 1] = static_cast<std::uint64_t>(enough ? one.mean() : 0);
+    words[3 * i + 1] = one.calls;
     words[3 * i + 2] = static_cast<std::uint64_t>(one.slowest);
   }
   return words;
@@ -38,9 +35,7 @@ LibraryCalls::Words LibraryCalls::words() const {
 
 void LibraryCalls::agree(const Words& largest) {
   for (std::size_t i = 0; i < kSizes; ++i) {
-    sizes_[i] = {largest[3 * i + 1] > 0 ? 1U : 0U, largest[3 * i],
-                 static_cast<base::Nanos>(largest[3 * i + 1]),
-                 static_cast<base::Nanos>(largest[3 * i + 2])};
+    sizes_[i] = {largest[3 * i + 1], largest[3 * i], static_cast<base::Nanos>(largest[3 * i + 2])};
   }
 }
 
@@ -49,18 +44,12 @@ bool LibraryCalls::waited(const OfSize& one, const StallOf& stall_of) {
   return stall > 0 && one.slowest >= TrialRules::shortest_stall(stall);
 }
 
-base::Nanos LibraryCalls::time(std::uint64_t bytes, const StallOf& stall_of) const {
-  if (bytes == 0 || index_of(bytes) >= kSizes) return 0;
-  const OfSize& one = sizes_[index_of(bytes)];
-  return waited(one, stall_of) ? 0 : one.mean();
-}
-
 // Small blocks are combined, and wait for nothing: they say nothing of larger ones.
 std::uint64_t LibraryCalls::held(const StallOf& stall_of) const {
   std::uint64_t held = 0;
   for (const OfSize& one : sizes_) {
     if (waited(one, stall_of)) break;
-    if (one.calls > 0 && stall_of(one.bytes) > 0) held = one.bytes;
+    if (one.calls >= TrialRules::kWaitedCalls && stall_of(one.bytes) > 0) held = one.bytes;
   }
   return held;
 }

@@ -27,9 +27,6 @@ class LibraryCalls {
 
   // How long a call of blocks of `bytes` may wait for time-outs.
   using StallOf = std::function<base::Nanos(std::uint64_t bytes)>;
-  // The mean time of the slowest rank with blocks of about this size, if none has waited; 0: not
-  // known.
-  base::Nanos time(std::uint64_t bytes, const StallOf& stall_of) const;
   // The largest blocks of which none has waited, nor any of smaller ones; 0: not known.
   std::uint64_t held(const StallOf& stall_of) const;
 
@@ -37,9 +34,7 @@ class LibraryCalls {
   struct OfSize {
     std::uint64_t calls = 0;
     std::uint64_t bytes = 0;  // the most
-    base::Nanos sum = 0, slowest = 0;
-
-    base::Nanos mean() const { return calls == 0 ? 0 : sum / static_cast<base::Nanos>(calls); }
+    base::Nanos slowest = 0;
   };
   static bool waited(const OfSize& one, const StallOf& stall_of);
 

@@ -288,11 +288,6 @@ void Trial::predicts(std::size_t way, base::Nanos time) {
   if (!has_decided_ && ways_.calls() == 0) begin();
 }
 
-void Trial::shown(std::size_t way, base::Nanos time) {
-  ways_[way].seen.reopen_with(time);
-  if (!has_decided_) begin();
-}
-
 void Trial::expects(std::size_t way, base::Nanos stall, Heard heard) {
   Candidate& candidate = ways_[way];
   if (candidate.heard == heard && candidate.stall == stall) return;

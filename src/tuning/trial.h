@@ -128,10 +128,6 @@ class Trial {
   // Where calls of the first way may wait for time-outs, another way vouches for them first.
   void predicts(std::size_t way, base::Nanos time);
 
-  // Calls before this trial have shown what the way takes: it is known, until it has been seen.
-  // Must be called before the first call.
-  void shown(std::size_t way, base::Nanos time);
-
   // Which way is the library's own; by default the second. Must be called before the first call.
   void set_librarys_own(std::size_t way) { ways_.set_librarys_own(way); }
 

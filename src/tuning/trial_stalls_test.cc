@@ -80,25 +80,6 @@ TEST(TrialStalls, WhereQueuesHoldItsPacketsTheLibraryIsTriedSoon) {
   EXPECT_EQ(trial.way(), 1u);
 }
 
-TEST(TrialStalls, WhatTheLibraryHasShownBeforeTheTrialNeedNotBeFoundOut) {
-  Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.expects(1, 600 * kMs);
-  trial.shown(1, 8 * kMs);
-  const Times times = {20 * kMs, 8 * kMs};
-  EXPECT_LE(first_call_of(trial, 1, times, 200), 4);
-  calls(trial, 30, times);
-  EXPECT_EQ(trial.way(), 1u);
-}
-
-TEST(TrialStalls, WhatWasShownBeforeIsForgottenOnceItIsSeen) {
-  Trial trial({Transport::kUdp, Transport::kMpi});
-  trial.expects(1, 600 * kMs);
-  trial.shown(1, 8 * kMs);
-  calls(trial, 300, {20 * kMs, 40 * kMs});
-  EXPECT_EQ(trial.way(), 0u);
-  EXPECT_EQ(trial.time(1), 40 * kMs);
-}
-
 // Whatever the ways take, and however often those over TCP stall.
 TEST(TrialStalls, FiftyCallsTakeLittleLongerThanTheBestOverUdp) {
   std::mt19937 random(17);

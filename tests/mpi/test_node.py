@@ -119,7 +119,7 @@ def test_threads_on_communicators_of_their_own_exchange(node: Bench, program: st
 def test_a_late_rank_is_waited_for_and_named(node: Bench) -> None:
     env = {"ALLEMANDE_PEER_TIMEOUT_S": "2", "ALLEMANDE_PEER_WARNING_S": "1"}
     done = node.run("correct", "late", slots=EQUAL, env=env)
-    check_udp(done)
+    done.check()
     assert done.stats["exchanges"] == 2 * sum(EQUAL)
     told = [line for line in done.warnings if "rank 1 on h0 has not entered MPI_Alltoall" in line]
     assert len(told) == 1, done.warnings
