@@ -45,6 +45,14 @@ std::string_view text_of(model::Basis basis) {
   return "extrapolated";
 }
 
+// `what` there are as many of as ranks should be.
+void expect_ranks(const ExchangeShape& shape, std::size_t ranks, std::string_view what) {
+  if (shape.ranks == ranks) return;
+  throw RaisedError{base::bad_input(
+      fmt::format("the shape is of {} ranks; expected one of {}, as many as there are {}",
+                  shape.ranks, ranks, what))};
+}
+
 // With the profile it reads from.
 class PyPredictor {
  public:
@@ -54,11 +62,7 @@ class PyPredictor {
   const model::Predictor& get() const { return predictor_; }
   std::optional<Prediction> predict(std::string_view key, std::uint64_t bytes,
                                     const ExchangeShape* shape) const {
-    if (shape != nullptr && shape->ranks != predictor_.ranks()) {
-      throw RaisedError{base::bad_input(
-          fmt::format("the shape is of {} ranks; expected one of {}, as many as there are members",
-                      shape->ranks, predictor_.ranks()))};
-    }
+    if (shape != nullptr) expect_ranks(*shape, predictor_.ranks(), "members");
     return predictor_.predict(key, bytes, shape);
   }
 
@@ -81,11 +85,7 @@ class PyPredictor {
 model::Demand demand(const topology::Cluster& cluster, const HostNames& members,
                      const ExchangeShape& shape, std::uint64_t bytes) {
   const auto hosts = participants(cluster, members);
-  if (shape.ranks != hosts.size()) {
-    throw RaisedError{base::bad_input(
-        fmt::format("the shape is of {} ranks; expected one of {}, as many as there are hosts",
-                    shape.ranks, hosts.size()))};
-  }
+  expect_ranks(shape, hosts.size(), "hosts");
   return model::demand_of(shape, model::LinkBound(cluster, hosts, wire::kHeaderBytes), bytes);
 }
 

@@ -23,6 +23,16 @@ void with_trials(job::FakeJob& job, const std::function<void(FakeRank&, Communic
   run_fake_ranks(job, one, ranks_per_host);
 }
 
+void make_calls(FakeRank& rank, Communicator& comm, FakeBlocks& blocks, bool as_blocks = false) {
+  for (int call = 0; call < kCalls; ++call) {
+    blocks.clear();
+    ASSERT_EQ(as_blocks ? comm.alltoall_blocks(blocks.block_call(rank.ops, kWorld))
+                        : comm.alltoall(blocks.call(rank.ops, kWorld)),
+              job::kMpiSuccess);
+    ASSERT_TRUE(blocks.arrived());
+  }
+}
+
 // Over loopback nothing is lost. When the library is tried then, trials tell
 // (trial_stalls_test.cc).
 void expect_held(FakeRank& rank) {
@@ -34,11 +44,7 @@ TEST(BurstCalls, ShowWhetherQueuesHoldThem) {
   job::FakeJob job(kRanks);
   with_trials(job, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(kRanks, rank.rank, kBytes);
-    for (int call = 0; call < kCalls; ++call) {
-      blocks.clear();
-      ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kWorld)), job::kMpiSuccess);
-      ASSERT_TRUE(blocks.arrived());
-    }
+    make_calls(rank, comm, blocks);
     EXPECT_GT(comm.traffic().fills.sent, 0u);
     expect_held(rank);
   });
@@ -48,11 +54,7 @@ TEST(BurstCalls, ComeBeforeCallsWithBlocksOfAnySizeToo) {
   job::FakeJob job(kRanks);
   with_trials(job, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(kRanks, rank.rank, kBytes);
-    for (int call = 0; call < kCalls; ++call) {
-      blocks.clear();
-      ASSERT_EQ(comm.alltoall_blocks(blocks.block_call(rank.ops, kWorld)), job::kMpiSuccess);
-      ASSERT_TRUE(blocks.arrived());
-    }
+    make_calls(rank, comm, blocks, true);
     EXPECT_GT(comm.traffic().fills.sent, 0u);
     expect_held(rank);
   });
@@ -64,11 +66,7 @@ TEST(BurstCalls, LeadersMakeThemForTheRanksOfTheirHosts) {
   job::FakeJob job(kFour);
   const auto calls = [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(kFour, rank.rank, kBytes);
-    for (int call = 0; call < kCalls; ++call) {
-      blocks.clear();
-      ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kWorld)), job::kMpiSuccess);
-      ASSERT_TRUE(blocks.arrived());
-    }
+    make_calls(rank, comm, blocks);
     const std::uint64_t packets = comm.traffic().fills.sent;
     EXPECT_EQ(packets % (2 * 2 * tuning::TrialRules::kBurstPackets), 0u);
     EXPECT_EQ(packets > 0, rank.rank % 2 == 0) << packets;
@@ -81,9 +79,7 @@ TEST(BurstCalls, OfAFewPacketsNoneIsMade) {
   job::FakeJob job(kRanks);
   with_trials(job, [](FakeRank& rank, Communicator& comm) {
     FakeBlocks blocks(kRanks, rank.rank, 1000);
-    for (int call = 0; call < kCalls; ++call) {
-      ASSERT_EQ(comm.alltoall(blocks.call(rank.ops, kWorld)), job::kMpiSuccess);
-    }
+    make_calls(rank, comm, blocks);
     EXPECT_EQ(comm.traffic().fills.sent, 0u) << "so few fit any queue";
   });
 }

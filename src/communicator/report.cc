@@ -75,10 +75,9 @@ void Report::tell(Tried& tried) const {
   for (std::size_t way = 0; way < tried.ways.size(); ++way) {
     if (way > 0) text += "; ";
     text += ways_.name_of(tried.ways[way]);
-    text += trial.time(way) == 0
-                ? ": not tried"
-                : fmt::format(": {:.3g} ms, seen {}x", milliseconds(trial.time(way)),
-                              trial.standings()[way].seen.count());
+    text += trial.time(way) == 0 ? ": not tried"
+                                 : fmt::format(": {:.3g} ms, seen {}x",
+                                               milliseconds(trial.time(way)), trial.sightings(way));
   }
   job_.log.info(text + ")");
 }

@@ -120,12 +120,12 @@ base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) c
   return nanos(topology::traffic_limit_seconds(*job_.cluster, members_.hosts, amounts, packing));
 }
 
-void Trials::take_library_calls(const tuning::LibraryCalls& calls) {
+void Trials::take_library_calls(tuning::LibraryCalls calls) {
   auto words = calls.words();
   if (!job::SafeCollectives(job_.bootstrap, comm_).most(words)) return;
-  library_calls_.agree(words);
-  held_load_ = library_calls_.held([this](std::uint64_t bytes) { return stall_of(bytes); }) *
-               (members_.ranks - 1);
+  calls.agree(words);
+  held_load_ =
+      calls.held([this](std::uint64_t bytes) { return stall_of(bytes); }) * (members_.ranks - 1);
 }
 
 base::Nanos Trials::stall_of(std::uint64_t bytes) const {
@@ -282,8 +282,8 @@ tuning::Decision Trials::subject(const Tried& tried) const {
     // The packets of blocks of any size depend on all sizes, which this rank does not know.
     const std::uint64_t packets = tried.any_size ? 0 : ways_.packets_of(way, tried.bytes);
     decision.ways.push_back({ways_.key_of(way), ways_.name_of(way), tried.trial.time(i),
-                             static_cast<std::uint32_t>(tried.trial.standings()[i].seen.count()),
-                             packets, tried.any_size ? 0 : tried.predicted[i]});
+                             static_cast<std::uint32_t>(tried.trial.sightings(i)), packets,
+                             tried.any_size ? 0 : tried.predicted[i]});
   }
   return decision;
 }

@@ -37,8 +37,9 @@ class Trials {
   bool on() const;
   bool on_for_blocks() const;
 
-  // Collective, before the first call: what calls of the library have taken until now.
-  void take_library_calls(const tuning::LibraryCalls& calls);
+  // Collective, before the first call: whether calls of the library have
+  // waited for time-outs until now.
+  void take_library_calls(tuning::LibraryCalls calls);
 
   // The trial that the next call belongs to, equal on all ranks. `messages_refused`: the ranks have
   // found that MPI messages cannot be opened.
@@ -97,8 +98,7 @@ class Trials {
   // Where the model's choice changes within a size class, each part has a trial of its own.
   std::map<Key, Tried> tried_;
   std::map<std::pair<Blocks, tuning::SizeClass>, Tried> tried_blocks_;
-  std::uint64_t overflow_before_ = 0;   // the latest burst
-  tuning::LibraryCalls library_calls_;  // as agreed on
+  std::uint64_t overflow_before_ = 0;  // the latest burst
   std::uint64_t held_load_ = 0;  // the most bytes a rank has sent at once and queues have held
 };
 

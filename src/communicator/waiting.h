@@ -36,7 +36,7 @@ class Waiting {
   bool is_over() const;
   // The same call by the library, whose time counts. Returns its error code.
   int by_library(const std::function<int()>& native, const job::TypedBuffer* block);
-  // What such calls have taken.
+  // Whether such calls have waited for time-outs.
   const tuning::LibraryCalls& library_calls() const { return library_calls_; }
 
   const std::string& refusal() const { return refusal_; }

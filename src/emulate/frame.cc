@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "base/mix.h"
+
 namespace alm::emulate {
 namespace {
 
@@ -47,12 +49,6 @@ void put_header_byte(std::span<std::byte> frame, std::size_t at, std::uint8_t va
   put_word(frame, sum_at, ~sum);
 }
 
-std::uint64_t mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 std::optional<Station> destination_of(std::span<const std::byte> frame) {
@@ -70,8 +66,8 @@ std::uint32_t entropy_of(std::span<const std::byte> frame) {
   const std::size_t address_bytes = version == 4 ? 8 : 32;
   std::uint64_t x = 0;
   for (std::size_t i = 0; i < address_bytes; i += 4) {
-    x = mix(x + (std::uint64_t{word_at(frame, addresses + i)} << 16 |
-                 word_at(frame, addresses + i + 2)));
+    x = base::mix(x + (std::uint64_t{word_at(frame, addresses + i)} << 16 |
+                       word_at(frame, addresses + i + 2)));
   }
   std::uint8_t protocol = 0;
   std::size_t ports = kEthernetBytes;
@@ -84,9 +80,9 @@ std::uint32_t entropy_of(std::span<const std::byte> frame) {
     protocol = byte_at(frame, kEthernetBytes + 6);
     ports += kIpv6Bytes;
   }
-  x = mix(x + protocol);
+  x = base::mix(x + protocol);
   if (whole && (protocol == kTcp || protocol == kUdp) && frame.size() >= ports + 4) {
-    x = mix(x + (std::uint64_t{word_at(frame, ports)} << 16 | word_at(frame, ports + 2)));
+    x = base::mix(x + (std::uint64_t{word_at(frame, ports)} << 16 | word_at(frame, ports + 2)));
   }
   return static_cast<std::uint32_t>(x);
 }

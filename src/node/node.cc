@@ -1,7 +1,6 @@
 #include "node/node.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -177,14 +176,7 @@ void Node::tell_absent(base::Nanos waited) {
   }
   if (names.empty()) return;
   told_absent_ = here;
-  constexpr std::size_t kNamed = 3;
-  const std::size_t more = names.size() - std::min(names.size(), kNamed);
-  const std::string_view have = names.size() == 1 ? "has" : "have";
-  names.resize(names.size() - more);
-  std::string who = fmt::format("{}", fmt::join(names, ", "));
-  if (more > 0) who += fmt::format(" and {} more", more);
-  settings_.warn(fmt::format("{} {} not entered {} for {:.0f} s", who, have,
-                             settings_.call ? settings_.call() : "this exchange", seconds(waited)));
+  settings_.warn(io::absent_text(names, settings_.call, waited));
 }
 
 // A rank that sends by other means in the call this one is in, or in a later one: if this one

@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "base/mix.h"
 #include "paths/policy.h"
 
 namespace alm::paths {
@@ -18,13 +19,7 @@ class RandomPaths final : public PathPolicy {
   }
 
  private:
-  // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-  std::uint64_t draw() {
-    std::uint64_t x = state_ += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-  }
+  std::uint64_t draw() { return base::mix(state_ += base::kGolden); }
 
   std::uint64_t state_;
 };

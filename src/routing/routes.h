@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mix.h"
 #include "base/result.h"
 #include "routing/candidates.h"
 #include "topology/cluster.h"
@@ -48,10 +49,8 @@ std::string rule_names();
 // A well-mixed number for packets of (source, destination, entropy): what ECMP hashes.
 constexpr std::uint32_t flow_hash(std::uint32_t source, std::uint32_t destination,
                                   std::uint32_t entropy) {
-  std::uint64_t x = (std::uint64_t{source} << 32 | destination) * 0x9e3779b97f4a7c15u + entropy;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return static_cast<std::uint32_t>(x ^ (x >> 31));
+  const std::uint64_t flow = std::uint64_t{source} << 32 | destination;
+  return static_cast<std::uint32_t>(base::mix(flow * base::kGolden + entropy));
 }
 
 // What a sender puts into a packet's flow. `path`: the number of a path, or of a message where a

@@ -5,19 +5,17 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/mix.h"
+
 namespace alm::sim {
 
-constexpr std::uint64_t mix(std::uint64_t x) {  // splitmix64's finalizer
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using base::mix;
 
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(mix(seed + kStep)) {}
+  explicit Random(std::uint64_t seed) : state_(mix(seed + base::kGolden)) {}
 
-  std::uint64_t next() { return mix(state_ += kStep); }
+  std::uint64_t next() { return mix(state_ += base::kGolden); }
 
   // Uniform in [0, n). The bias is below n / 2^64.
   std::uint64_t below(std::uint64_t n) {
@@ -34,8 +32,6 @@ class Random {
   }
 
  private:
-  static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;
-
   // -log2(x / 2^64) with 32 fractional bits, by repeated squaring of the mantissa.
   static constexpr std::uint64_t minus_log2(std::uint64_t x) {
     const int shift = std::countl_zero(x);

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "wire/control.h"
 #include "wire/marks.h"

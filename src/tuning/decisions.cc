@@ -176,7 +176,7 @@ bool Decision::operator==(const Decision& other) const {
 std::optional<std::size_t> way_found(const Trial& trial) {
   const auto found = trial.has_decided() ? trial.chosen() : best_seen(trial.standings());
   const std::size_t least = trial.has_decided() ? 1 : TrialRules::kSettled;
-  return found && trial.standings()[*found].seen.count() >= least ? found : std::nullopt;
+  return found && trial.sightings(*found) >= least ? found : std::nullopt;
 }
 
 bool counts(const Decision& decision, const Decision::Way& way) {
@@ -219,8 +219,7 @@ bool refutes_predictions(const Trial& trial) {
   if (predicted <= 0) return false;
   const double times = base::ratio(trial.time(way), predicted);
   if (times * TrialRules::kFarOff < 1) return true;  // nothing makes a call that much shorter
-  return times > TrialRules::kFarOff &&
-         trial.standings()[way].seen.count() >= TrialRules::kOneByOne;
+  return times > TrialRules::kFarOff && trial.sightings(way) >= TrialRules::kOneByOne;
 }
 
 bool same_subject(const Decision& a, const Decision& b) {

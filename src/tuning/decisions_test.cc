@@ -102,7 +102,7 @@ TEST(Decisions, ATrialThatIsCutShortHasFoundWhatItHasSeenOften) {
     trial.took((trial.way() == 0 ? 50 : 70) * base::kMillisecond);
     if (trial.due()) trial.agree(std::vector<base::Nanos>(trial.times()));
   };
-  while (trial.standings()[0].seen.count() < TrialRules::kSettled) {
+  while (trial.sightings(0) < TrialRules::kSettled) {
     EXPECT_EQ(way_found(trial), std::nullopt);
     call();
   }

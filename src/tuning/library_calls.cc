@@ -1,22 +1,16 @@
 #include "tuning/library_calls.h"
 
 #include <algorithm>
-#include <bit>
 
+#include "tuning/size_class.h"
 #include "tuning/trial_rules.h"
 
 namespace alm::tuning {
-namespace {
-
-std::size_t index_of(std::uint64_t bytes) {
-  return static_cast<std::size_t>(std::bit_width(bytes)) - 1;  // as tuning::SizeClass
-}
-
-}  // namespace
-
 void LibraryCalls::took(std::uint64_t block_bytes, base::Nanos time) {
-  if (++calls_ == 1 || block_bytes == 0 || index_of(block_bytes) >= kSizes) return;
-  OfSize& one = sizes_[index_of(block_bytes)];
+  if (++calls_ == 1 || block_bytes == 0) return;
+  const std::size_t index = SizeClass(block_bytes).index();
+  if (index >= kSizes) return;
+  OfSize& one = sizes_[index];
   ++one.calls;
   one.bytes = std::max(one.bytes, block_bytes);
   one.slowest = std::max(one.slowest, time);

@@ -1,12 +1,11 @@
-// What calls of the MPI library have taken while a communicator waited (due.h), by the size of
-// their blocks: a trial need not find that out again. Pure.
+// Whether calls of the MPI library have waited for time-outs while a communicator was not up
+// (due.h), by the size of their blocks: what queues have held a burst need not show. Pure.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 
 #include "base/time.h"
 

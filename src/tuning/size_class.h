@@ -5,6 +5,7 @@
 #include <bit>
 #include <cassert>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 namespace alm::tuning {
@@ -17,6 +18,7 @@ class SizeClass {
     assert(bytes > 0);
   }
 
+  constexpr std::size_t index() const { return static_cast<std::size_t>(width_) - 1; }  // from 0 on
   constexpr std::uint64_t least() const { return std::uint64_t{1} << (width_ - 1); }
   constexpr std::uint64_t most() const { return least() - 1 + least(); }
 

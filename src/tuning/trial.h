@@ -149,6 +149,7 @@ class Trial {
   const Standings& standings() const { return ways_; }
   // The time of the way on which decisions rest; 0: not known yet.
   base::Nanos time(std::size_t way) const { return ways_.time(way); }
+  std::size_t sightings(std::size_t way) const { return ways_[way].seen.count(); }
   std::uint32_t reopened() const { return reopened_; }
   // What trying has cost so far, in units of a call of the best way.
   double spent() const;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/mix.h"
 #include "wire/header.h"
 
 namespace alm::wire {
@@ -61,12 +62,8 @@ class Fill {
   void made() { ++made_; }
 
  private:
-  // SplitMix64's finalizer (Steele, Lea, Flood, OOPSLA 2014).
   static std::uint64_t place(std::uint32_t self, std::uint32_t peer) {
-    std::uint64_t x = (std::uint64_t{self} << 32 | peer) + 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
+    return base::mix((std::uint64_t{self} << 32 | peer) + base::kGolden);
   }
 
   std::vector<std::uint32_t> peers_;

@@ -120,6 +120,7 @@ def test_a_late_rank_is_waited_for_and_named(node: Bench) -> None:
     env = {"ALLEMANDE_PEER_TIMEOUT_S": "2", "ALLEMANDE_PEER_WARNING_S": "1"}
     done = node.run("correct", "late", slots=EQUAL, env=env)
     done.check()
+    assert done.stats["communicators_mpi"] == 0
     assert done.stats["exchanges"] == 2 * sum(EQUAL)
     told = [line for line in done.warnings if "rank 1 on h0 has not entered MPI_Alltoall" in line]
     assert len(told) == 1, done.warnings

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mix.h"
 #include "mpi/abi/handle.h"
 
 namespace alm::mpi {
@@ -17,10 +18,8 @@ constexpr std::int64_t kPortionBytes = 1 << 30;
 
 constexpr int kTooLarge = MPI_ERR_COUNT;
 
-std::byte pattern(std::int64_t index) {  // differs between any two places that matter (splitmix64)
-  auto word = static_cast<std::uint64_t>(index) + 0x9e3779b97f4a7c15;
-  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
-  word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+std::byte pattern(std::int64_t index) {  // differs between any two places that matter
+  const auto word = base::mix(static_cast<std::uint64_t>(index) + base::kGolden);
   return static_cast<std::byte>(word >> 56);
 }
 

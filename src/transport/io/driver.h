@@ -49,6 +49,12 @@ struct DriverCounters {
 std::string another_way_text(const std::string& peer, std::optional<std::uint64_t> sends,
                              const std::string& self, std::uint64_t bytes);
 
+// "rank 5 on h5, rank 6 on h6, rank 7 on h7 and 2 more have not entered MPI_Alltoallv for 10 s".
+// `names`: of all of them; `call`: what the program has called, if that is known.
+std::string absent_text(const std::vector<std::string>& names,
+                        const std::function<std::string()>& call, base::Nanos waited);
+constexpr std::size_t kAbsentNamed = 3;
+
 class Driver {
  public:
   // Takes the endpoint; `responder` starts the thread (signals blocked). `time_scale`: how many

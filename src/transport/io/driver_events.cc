@@ -66,9 +66,7 @@ bool Driver::Impl::find_event(Call& call) {
 
 // Whether the call is over; looks at the peers.
 void Driver::Impl::update(Call& call) {
-  if (call.fills != nullptr) {
-    return update_fill(call, now, outbox);
-  }
+  if (call.fills != nullptr) return update_fill(call, now, outbox);
   call.over = call.sets.empty() ? all_settled() : find_event(call);
   if (call.over) return;
   for (const std::uint16_t set : call.sets) {
@@ -123,18 +121,26 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
   if (!entry.told_absent && now - entry.begun >= config.peer_warning) tell_absent(call, entry);
 }
 
+std::string absent_text(const std::vector<std::string>& names,
+                        const std::function<std::string()>& call, base::Nanos waited) {
+  const std::span told = std::span(names).first(std::min(names.size(), kAbsentNamed));
+  std::string who = fmt::format("{}", fmt::join(told, ", "));
+  if (names.size() > told.size()) who += fmt::format(" and {} more", names.size() - told.size());
+  return fmt::format("{} {} not entered {} for {:.0f} s", who, names.size() == 1 ? "has" : "have",
+                     call ? call() : "this exchange", seconds(waited));
+}
+
 // Their processes answer, so that nothing else would ever be said. Once for an exchange.
 void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
   const auto absent = entry.absent();
   if (absent.empty()) return;
   entry.told_absent = true;
-  constexpr std::size_t kNamed = 3;
   std::vector<std::string> names, doings;
   std::uint32_t present = 0;  // the first of those that have come
   for (std::size_t i = 0; i < absent.size(); ++i) {
     if (absent[i] == present) ++present;
-    if (i >= kNamed) continue;
     names.push_back(entry.name_of(entry.numbers[absent[i]]));
+    if (i >= kAbsentNamed) continue;
     std::string does = doing_of(entry, absent[i], doing);
     if (call.warn.call && does == "it is in " + call.warn.call()) {
       does += ", on another communicator, or waits there for ranks of its host";
@@ -142,12 +148,8 @@ void Driver::Impl::tell_absent(Call& call, SetEntry& entry) {
     doings.push_back(std::move(does));
   }
   if (entry.channel.identity().self != present) return;
-  std::string who = fmt::format("{}", fmt::join(names, ", "));
-  if (absent.size() > kNamed) who += fmt::format(" and {} more", absent.size() - kNamed);
-  call.warnings.push_back(fmt::format("{} {} not entered {} for {:.0f} s: {}", who,
-                                      absent.size() == 1 ? "has" : "have",
-                                      call.warn.call ? call.warn.call() : "this exchange",
-                                      seconds(now - entry.begun), fmt::join(doings, "; ")));
+  call.warnings.push_back(absent_text(names, call.warn.call, now - entry.begun) + ": " +
+                          fmt::format("{}", fmt::join(doings, "; ")));
 }
 
 // Ends all exchanges of the call.
