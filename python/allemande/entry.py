@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
@@ -17,6 +18,7 @@ from allemande.errors import AllemandeError
 
 EXIT_INTERRUPTED = 130
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+ALL_ENDING_SIGNALS = (*ENDING_SIGNALS, signal.SIGINT)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
@@ -35,6 +37,32 @@ def _cleaning_up_when_told_to_end() -> Iterator[None]:
     finally:
         for number in changed:
             signal.signal(number, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def end_deferred() -> Iterator[None]:
+    """Signals that end this process take effect at the end of the block.
+
+    For what must not be torn apart: a process that was started, but whose handle nobody had yet
+    received, would run on. Python calls handlers in the main thread alone; elsewhere nothing is to
+    be done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in ALL_ENDING_SIGNALS}
+    # What is ignored stays so, also in what is started here.
+    held = [number for number, handler in handlers.items() if callable(handler)]
+    for number in held:
+        signal.signal(number, lambda which, _frame: came.append(which))
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, handlers[number])
+        if came:
+            signal.raise_signal(came[0])
 
 
 def exit_code_of(name: str, body: Callable[[], int | None]) -> int:

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -445,3 +446,22 @@ def test_an_interrupt_leaves_nothing_behind(
             os.kill(int((tmp_path / "pid").read_text()), 0)
             time.sleep(0.05)
     assert not list(tmp_path.glob(".allemande-compare-*"))
+
+
+def test_an_interrupt_while_a_program_starts_ends_it(
+    srun: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that comes before Popen has returned: nobody had a handle of the process."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    command = Command([str(srun), "sleep", "600"], dict(os.environ))
+    with pytest.raises(KeyboardInterrupt):
+        run_once(lambda *_: command, "stock", 1, tmp_path, Watched())
+    assert started[0].poll() == -signal.SIGTERM

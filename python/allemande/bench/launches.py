@@ -12,6 +12,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from allemande.bench.records import RunRecord
+from allemande.entry import end_deferred
 
 POLL_S = 0.05
 STOP_S = 5.0
@@ -123,7 +124,8 @@ def follow_jobs(
     jobs: list[_Job] = []
     try:
         for command, where in zip(commands, files, strict=True):
-            jobs.append(_Job(command, where))
+            with end_deferred():
+                jobs.append(_Job(command, where))
         failure: str | None = None
         while failure is None and not all(job.ended for job in jobs):
             active = False

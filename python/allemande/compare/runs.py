@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 from allemande.compare.job_times import JobTimes, read_job_times
 from allemande.compare.written_files import Written, read_written, stamp_of
+from allemande.entry import end_deferred
 from allemande.errors import BadInput, Failed
 
 # How long a launcher that is told to end may take to take its ranks along.
@@ -100,6 +102,24 @@ def _remarks(path: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if line.startswith(OUR_LINES)))
 
 
+def _start(
+    command: Command, stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            list(command.line),
+            env=dict(command.environment),
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,  # Ctrl-C is for us, who then end the whole group
+        )
+    except FileNotFoundError as error:
+        raise BadInput(f"{command.line[0]}: no such command") from error
+    except OSError as error:
+        raise Failed(f"{command.line[0]}: cannot be run: {error.strerror}") from error
+
+
 def _wait(command: Command, folder: Path, watched: Watched, label: str) -> tuple[int, float]:
     """The exit code and the seconds. Whatever happens, nothing of it runs on afterwards."""
     with contextlib.ExitStack() as stack:
@@ -107,30 +127,19 @@ def _wait(command: Command, folder: Path, watched: Watched, label: str) -> tuple
         stderr = stack.enter_context((folder / "stderr").open("wb"))
         stdin = stack.enter_context(open(watched.stdin or os.devnull, "rb"))
         begun_s = time.monotonic()
-        try:
-            process = subprocess.Popen(
-                list(command.line),
-                env=dict(command.environment),
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,  # Ctrl-C is for us, who then end the whole group
-            )
-        except FileNotFoundError as error:
-            raise BadInput(f"{command.line[0]}: no such command") from error
-        except OSError as error:
-            raise Failed(f"{command.line[0]}: cannot be run: {error.strerror}") from error
-        try:
-            code = process.wait(watched.timeout_s)
-        except subprocess.TimeoutExpired as error:
-            _end_group(process)
-            raise Failed(
-                f"{label} did not end within {watched.timeout_s:.0f} s and was ended (--timeout "
-                f"says how long it may take); {_told(folder)}"
-            ) from error
-        except BaseException:
-            _end_group(process)
-            raise
+        with contextlib.ExitStack() as running:
+            with end_deferred():
+                process = _start(command, stdin, stdout, stderr)
+                running.callback(_end_group, process)
+            try:
+                code = process.wait(watched.timeout_s)
+            except subprocess.TimeoutExpired as error:
+                running.close()
+                raise Failed(
+                    f"{label} did not end within {watched.timeout_s:.0f} s and was ended "
+                    f"(--timeout says how long it may take); {_told(folder)}"
+                ) from error
+            running.pop_all()
         return code, time.monotonic() - begun_s
 
 

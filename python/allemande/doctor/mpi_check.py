@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from allemande.doctor.facts import Mpi
+from allemande.entry import end_deferred
 from allemande.errors import AllemandeError, BadInput
 from allemande.launchers import identify
 from allemande.preload import launch, library_path
@@ -134,21 +136,24 @@ def _try_job(launcher: Path, kind: str, shared: str, environment: Mapping[str, s
         mpi=kind,
         environment={**environment, **SETTINGS},
     )
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        env=env,
-        start_new_session=True,
-    )
-    try:
-        text, _ = process.communicate(timeout=JOB_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return f"it did not end within {JOB_TIMEOUT_S} s"
+    with contextlib.ExitStack() as running:
+        with end_deferred():
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                env=env,
+                start_new_session=True,
+            )
+            running.callback(_end, process)
+        try:
+            text, _ = process.communicate(timeout=JOB_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return f"it did not end within {JOB_TIMEOUT_S} s"
+        running.pop_all()
     if process.returncode == 0 and text.count("EXCHANGED") == 2:
         return ""
     lines = [line for line in text.splitlines() if line.strip()]
