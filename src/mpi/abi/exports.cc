@@ -20,19 +20,13 @@ Function* tool(const char* name) {
   return reinterpret_cast<Function*>(entry::tool_after_this(name));
 }
 
-// An exchange that the tool gets.
+// An exchange that the tool gets, or the start of one.
 template <class Call>
 int give(const char* name, const void* next, const Call& call) {
   const std::uint64_t before = entry::exchanges_come();
   const int code = call();
   if (entry::exchanges_come() == before) entry::passed_by(name, next);
   return code;
-}
-
-// The same of a nonblocking form.
-template <class Call>
-int give_start(const char*, const void*, const Call& call) {
-  return call();
 }
 
 __attribute__((destructor)) void at_exit() { entry::at_exit(); }
@@ -130,50 +124,49 @@ ALM_EXPORT_PLAIN(Cancel, cancel, (void* request), (request))
                          typed __VA_OPT__(, ) __VA_ARGS__})
 
 // The forms with one width of counts; `c` ends their names.
-#define ALM_EXPORT_FORMS(integer, c)                                                   \
-  ALM_EXPORT_BOTH(MPI_Alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),      \
-                  ALM_ARGUMENTS(integer))                                              \
-  ALM_EXPORT_BOTH(MPI_Alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
-                  ALM_BLOCK_ARGUMENTS(false))                                          \
-  ALM_EXPORT_BOTH(MPI_Alltoallw##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
-                  ALM_BLOCK_ARGUMENTS(true))                                           \
-  ALM_EXPORT_BOTH(MPI_Ialltoall##c, give_start, (ALM_ALIKE(integer), void* request),   \
-                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request))         \
-  ALM_EXPORT_BOTH(MPI_Ialltoallv##c, give_start, (ALM_BLOCKS(integer), void* request), \
-                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request))    \
-  ALM_EXPORT_BOTH(MPI_Ialltoallw##c, give_start, (ALM_BLOCKS(integer), void* request), \
-                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))     \
+#define ALM_EXPORT_FORMS(integer, c)                                                 \
+  ALM_EXPORT_BOTH(MPI_Alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),    \
+                  ALM_ARGUMENTS(integer))                                            \
+  ALM_EXPORT_BOTH(MPI_Alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS), \
+                  ALM_BLOCK_ARGUMENTS(false))                                        \
+  ALM_EXPORT_BOTH(MPI_Alltoallw##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS), \
+                  ALM_BLOCK_ARGUMENTS(true))                                         \
+  ALM_EXPORT_BOTH(MPI_Ialltoall##c, give, (ALM_ALIKE(integer), void* request),       \
+                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request))       \
+  ALM_EXPORT_BOTH(MPI_Ialltoallv##c, give, (ALM_BLOCKS(integer), void* request),     \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request))  \
+  ALM_EXPORT_BOTH(MPI_Ialltoallw##c, give, (ALM_BLOCKS(integer), void* request),     \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request))   \
   ALM_EXPORT_PERSISTENT_FORMS(MPI_, integer, c)
 
 // `prefix` begins their names.
 #define ALM_EXPORT_PERSISTENT_FORMS(prefix, integer, c)                                           \
-  ALM_EXPORT_BOTH(prefix##Alltoall_init##c, give_start,                                           \
-                  (ALM_ALIKE(integer), Word info, void* request),                                 \
+  ALM_EXPORT_BOTH(prefix##Alltoall_init##c, give, (ALM_ALIKE(integer), Word info, void* request), \
                   (ALM_GIVEN_ALIKE, info, request), ALM_ARGUMENTS(integer, request, false, info)) \
   ALM_EXPORT_BOTH(                                                                                \
-      prefix##Alltoallv_init##c, give_start, (ALM_BLOCKS(integer), Word info, void* request),     \
+      prefix##Alltoallv_init##c, give, (ALM_BLOCKS(integer), Word info, void* request),           \
       (ALM_GIVEN_BLOCKS, info, request), ALM_BLOCK_ARGUMENTS(false, request, false, info))        \
   ALM_EXPORT_BOTH(                                                                                \
-      prefix##Alltoallw_init##c, give_start, (ALM_BLOCKS(integer), Word info, void* request),     \
+      prefix##Alltoallw_init##c, give, (ALM_BLOCKS(integer), Word info, void* request),           \
       (ALM_GIVEN_BLOCKS, info, request), ALM_BLOCK_ARGUMENTS(true, request, false, info))
 
 // Those among the neighbours of a topology. Displacements of w are addresses at every width.
 #define ALM_BLOCKS_AT(integer, place)                                                              \
   const void *send, const integer *send_counts, const place *send_at, Word send_types, void *recv, \
       const integer *recv_counts, const place *recv_at, Word recv_types, Word comm
-#define ALM_EXPORT_NEIGHBOUR_FORMS(integer, c)                                                  \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),      \
-                  ALM_ARGUMENTS(integer, std::nullopt, true))                                   \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS),   \
-                  ALM_BLOCK_ARGUMENTS(false, std::nullopt, true))                               \
-  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallw##c, give, (ALM_BLOCKS_AT(integer, std::int64_t)),      \
-                  (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))            \
-  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoall##c, give_start, (ALM_ALIKE(integer), void* request),   \
-                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request, true))            \
-  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallv##c, give_start, (ALM_BLOCKS(integer), void* request), \
-                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request, true))       \
-  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallw##c, give_start,                                       \
-                  (ALM_BLOCKS_AT(integer, std::int64_t), void* request),                        \
+#define ALM_EXPORT_NEIGHBOUR_FORMS(integer, c)                                                \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoall##c, give, (ALM_ALIKE(integer)), (ALM_GIVEN_ALIKE),    \
+                  ALM_ARGUMENTS(integer, std::nullopt, true))                                 \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallv##c, give, (ALM_BLOCKS(integer)), (ALM_GIVEN_BLOCKS), \
+                  ALM_BLOCK_ARGUMENTS(false, std::nullopt, true))                             \
+  ALM_EXPORT_BOTH(MPI_Neighbor_alltoallw##c, give, (ALM_BLOCKS_AT(integer, std::int64_t)),    \
+                  (ALM_GIVEN_BLOCKS), ALM_BLOCK_ARGUMENTS(true, std::nullopt, true))          \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoall##c, give, (ALM_ALIKE(integer), void* request),       \
+                  (ALM_GIVEN_ALIKE, request), ALM_ARGUMENTS(integer, request, true))          \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallv##c, give, (ALM_BLOCKS(integer), void* request),     \
+                  (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(false, request, true))     \
+  ALM_EXPORT_BOTH(MPI_Ineighbor_alltoallw##c, give,                                           \
+                  (ALM_BLOCKS_AT(integer, std::int64_t), void* request),                      \
                   (ALM_GIVEN_BLOCKS, request), ALM_BLOCK_ARGUMENTS(true, request, true))
 
 ALM_EXPORT_FORMS(int, )

@@ -1,5 +1,5 @@
 // A tool as I/O profilers are: goes on to the PMPI function of the next library, and does not look
-// at those before it. EXCHANGES: it wraps MPI_Alltoall as well.
+// at those before it. WRAP_Alltoall and the like: it wraps that function as well.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -16,14 +16,52 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int MPI_Finalize(void) {
-  fprintf(stderr, "next tool: %d of MPI_Alltoall\n", calls);
+  fprintf(stderr, "next tool: %d exchanges\n", calls);
   return NEXT(PMPI_Finalize)();
 }
 
-#ifdef EXCHANGES
+#ifdef WRAP_Alltoall
 int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type, void* recv,
                  int recv_count, MPI_Datatype recv_type, MPI_Comm comm) {
   ++calls;
   return NEXT(PMPI_Alltoall)(send, send_count, send_type, recv, recv_count, recv_type, comm);
+}
+#endif
+
+#ifdef WRAP_Ialltoall
+int MPI_Ialltoall(const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                  int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Request* request) {
+  ++calls;
+  return NEXT(PMPI_Ialltoall)(send, send_count, send_type, recv, recv_count, recv_type, comm,
+                              request);
+}
+#endif
+
+#ifdef WRAP_Alltoall_init
+int MPI_Alltoall_init(const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Info info,
+                      MPI_Request* request) {
+  ++calls;
+  return NEXT(PMPI_Alltoall_init)(send, send_count, send_type, recv, recv_count, recv_type, comm,
+                                  info, request);
+}
+#endif
+
+#ifdef WRAP_Neighbor_alltoall
+int MPI_Neighbor_alltoall(const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                          int recv_count, MPI_Datatype recv_type, MPI_Comm comm) {
+  ++calls;
+  return NEXT(PMPI_Neighbor_alltoall)(send, send_count, send_type, recv, recv_count, recv_type,
+                                      comm);
+}
+#endif
+
+#ifdef WRAP_Ineighbor_alltoall
+int MPI_Ineighbor_alltoall(const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                           int recv_count, MPI_Datatype recv_type, MPI_Comm comm,
+                           MPI_Request* request) {
+  ++calls;
+  return NEXT(PMPI_Ineighbor_alltoall)(send, send_count, send_type, recv, recv_count, recv_type,
+                                       comm, request);
 }
 #endif
