@@ -34,8 +34,9 @@ def find_cluster_file(name_or_path: str) -> Path:
     if name_or_path in names:
         return _clusters_dir() / f"{name_or_path}.toml"
     if path.suffix == ".toml" or len(path.parts) > 1:
+        what = "a folder" if path.is_dir() else "no such file"
         raise BadInput(
-            f"{name_or_path}: no such file; expected a cluster file or one of the ready-made "
+            f"{name_or_path}: {what}; expected a cluster file or one of the ready-made "
             f"clusters {', '.join(names)}"
         )
     close = get_close_matches(name_or_path, names, n=1)
