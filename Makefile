@@ -141,6 +141,11 @@ bench-without-file: build ## exchanges without a file beside those with one on 2
 bench-wrong: build ## what wrong cluster files cost beside none (20 minutes; fails above 5 %)
 	$(python) -m allemande.study.wrong_files $(WRONG)
 
+# TOLD="--networks 20 --first 1000" looks at others.
+.PHONY: bench-told-wrong
+bench-told-wrong: build ## what wrong cluster files cost on 100 random networks, simulated (4 minutes; fails above 5 %)
+	$(python) -m allemande.study.told_wrong $(TOLD)
+
 .PHONY: bench-scale
 bench-scale: build ## times at smaller scales beside full speed, timers scaled and real (20 minutes)
 	$(python) -m allemande.study.scale_check

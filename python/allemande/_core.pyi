@@ -593,9 +593,9 @@ def make_routes(cluster: Cluster, routing: str, lmc: int = 0, lid_engine: str = 
     Routes by a rule of the simulator's option `routing`. Raises BadInput for an unknown rule, a host that cannot be reached, and an LMC above 7.
     """
 
-def simulate(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:
+def simulate(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None, told: Cluster | None = None) -> dict[str, Any]:
     """
-    Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then.
+    Simulates exchanges packet by packet. `options` are those of docs/simulator.md; `progress(share)` is called now and then. `told` is what the job's own cluster file says, where that is not the network.
     """
 
 def simulate_flows(cluster: Cluster, options: dict[str, Any], progress: Callable[[float], object] | None = None) -> dict[str, Any]:

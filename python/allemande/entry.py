@@ -59,8 +59,11 @@ def end_deferred() -> Iterator[None]:
     try:
         yield
     finally:
+        # None comes while some have their handlers back, and others do not.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, held)
         for number in held:
             signal.signal(number, handlers[number])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if came:
             signal.raise_signal(came[0])
 

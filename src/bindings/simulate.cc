@@ -176,10 +176,11 @@ T run_watched(const nb::object& progress,
   return value_or_raise(std::move(result));
 }
 
-nb::dict simulate(const Cluster& cluster, const nb::dict& given, const nb::object& progress) {
+nb::dict simulate(const Cluster& cluster, const nb::dict& given, const nb::object& progress,
+                  const Cluster* told) {
   const auto options = value_or_raise(scenario::read_options(table_of(given)));
   const auto outcome = run_watched<Outcome>(
-      progress, [&](const auto& tell) { return scenario::simulate(cluster, options, tell); });
+      progress, [&](const auto& tell) { return scenario::simulate(cluster, options, tell, told); });
   nb::dict out = dict_of(outcome);
   if (options.trace) {
     out["trace"] = nb::bytes(static_cast<const void*>(outcome.trace.data()),
@@ -199,11 +200,13 @@ nb::dict simulate_flows(const Cluster& cluster, const nb::dict& given, const nb:
 
 void bind_simulate(nb::module_& m) {
   m.def("simulate", simulate, "cluster"_a, "options"_a, "progress"_a.none() = nb::none(),
+        "told"_a.none() = nb::none(),
         nb::sig("def simulate(cluster: Cluster, options: dict[str, typing.Any],"
-                " progress: collections.abc.Callable[[float], object] | None = None) -> dict[str, "
-                "typing.Any]"),
+                " progress: collections.abc.Callable[[float], object] | None = None,"
+                " told: Cluster | None = None) -> dict[str, typing.Any]"),
         "Simulates exchanges packet by packet. `options` are those of docs/simulator.md; "
-        "`progress(share)` is called now and then.");
+        "`progress(share)` is called now and then. `told` is what the job's own cluster file says, "
+        "where that is not the network.");
   m.def("simulate_flows", simulate_flows, "cluster"_a, "options"_a,
         "progress"_a.none() = nb::none(),
         nb::sig("def simulate_flows(cluster: Cluster, options: dict[str, "

@@ -27,30 +27,36 @@ namespace {
 // "direct" is what libraries do that post everything: no window stops it.
 constexpr std::uint32_t kNoWindow = 1u << 30;
 
+base::Nanos packet_time_of(const transport::Config& config, const Cluster& cluster,
+                           const plan::Tuning& tuning) {
+  const double frame =
+      config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
+  return base::frame_time(frame, tuning.host_rate_mbit_s);
+}
+
 // As a job does without a cluster file (job/settings.h).
 transport::Config undescribed(transport::Config config, const Scenario& scenario,
-                              const Cluster& cluster, const plan::Tuning& tuning) {
+                              const Cluster& cluster, const plan::Tuning& truly) {
   const Options& asked = scenario.asked;
+  config.packet_time = packet_time_of(config, cluster, truly);  // interfaces tell their speed
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
-  config.idle_round_trip =
-      std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +
-                   tuning.latency_us * base::kMicrosecond);
   return config;
 }
 
-transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
-                            const plan::Tuning& tuning) {
+transport::Config config_of(const Scenario& scenario, const Cluster& cluster, const Cluster& told,
+                            const std::vector<base::HostId>& told_hosts) {
   transport::Config config = scenario.config;
+  const plan::Tuning truly = plan::tune(cluster, scenario.hosts);
+  config.idle_round_trip = execute::idle_round_trip(cluster, scenario.hosts, truly);
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  const double frame =
-      config.datagram_bytes + topology::kIpUdpBytes + cluster.framing.link_header_bytes;
-  const base::Nanos packet_time = base::frame_time(frame, tuning.host_rate_mbit_s);
-  if (!scenario.asked.described) {
-    config.packet_time = packet_time;  // interfaces tell their speed
-    return undescribed(config, scenario, cluster, tuning);
-  }
+  if (!scenario.asked.described) return undescribed(config, scenario, cluster, truly);
+  const plan::Tuning tuning = plan::tune(told, told_hosts);
   execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
-  config.packet_time = packet_time;  // of the datagrams asked for, rounded to the nearest
+  config.told_round_trip = execute::idle_round_trip(told, told_hosts, tuning);
+  if (!config.yields) config.seeks_to = 0;
+  // Of the datagrams asked for, rounded to the nearest; interfaces tell their speed.
+  config.packet_time =
+      std::max(packet_time_of(config, told, tuning), packet_time_of(config, cluster, truly));
   if (scenario.asked.algorithm.algorithm == plan::Algorithm::kDirect)
     config.window_packets = kNoWindow;
   if (scenario.asked.window_with_acks) {
@@ -60,7 +66,7 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster,
                      {scenario.asked.window_packets, scenario.asked.grain_packets});
   // Without a window queues overflow at full speed.
   if (scenario.asked.algorithm.algorithm != plan::Algorithm::kDirect) {
-    execute::set_limit_time(config, cluster, scenario.hosts);
+    execute::set_limit_time(config, told, told_hosts);
   }
   return config;
 }
@@ -113,10 +119,28 @@ plan::Placement placement_of(const Scenario& scenario) {
   return plan::Placement::of(std::vector<std::string_view>(names.begin(), names.end()));
 }
 
-std::vector<base::HostId> hosts_of_ranks(const Scenario& scenario,
+std::vector<base::HostId> hosts_of_ranks(const std::vector<base::HostId>& hosts,
                                          const plan::Placement& placement) {
   std::vector<base::HostId> out;
-  for (const std::uint32_t host : placement.host_of) out.push_back(scenario.hosts[host]);
+  for (const std::uint32_t host : placement.host_of) out.push_back(hosts[host]);
+  return out;
+}
+
+// The same hosts, by name, in what the job is told.
+base::Result<std::vector<base::HostId>> hosts_in(const Cluster& told, const Cluster& cluster,
+                                                 const std::vector<base::HostId>& hosts) {
+  std::vector<base::HostId> out;
+  for (const base::HostId host : hosts) {
+    const std::string& name = cluster.hosts[host.value].name;
+    const auto found = std::find_if(told.hosts.begin(), told.hosts.end(),
+                                    [&](const auto& one) { return one.name == name; });
+    if (found == told.hosts.end()) {
+      return base::bad_input(fmt::format(
+          "cluster `{}`, which the job is told, has no host `{}`; expected all that take part",
+          told.name, name));
+    }
+    out.push_back({static_cast<std::uint32_t>(found - told.hosts.begin())});
+  }
   return out;
 }
 
@@ -134,18 +158,23 @@ double limit_seconds(const Scenario& scenario, const Cluster& cluster, bool comb
                                           each * each * scenario.asked.size, packing);
 }
 
-Job::Job(Scenario asked, const Cluster& network)
+Job::Job(Scenario asked, const Cluster& network, const Cluster& said,
+         std::vector<base::HostId> said_hosts)
     : scenario(std::move(asked)),
       cluster(network),
-      config(config_of(scenario, cluster, plan::tune(cluster, scenario.hosts))),
-      leaf_of(scenario.asked.described ? topology::schedule_hierarchy(cluster).of(scenario.hosts)
+      told(said),
+      told_hosts(std::move(said_hosts)),
+      config(config_of(scenario, cluster, told, told_hosts)),
+      leaf_of(scenario.asked.described ? topology::schedule_hierarchy(told).of(told_hosts)
                                        : plan::LeafOf{}),
       permutation(scenario.asked.permutation),
       placement(placement_of(scenario)),
-      host_of(hosts_of_ranks(scenario, placement)) {}
+      host_of(hosts_of_ranks(scenario.hosts, placement)) {}
 
-base::Result<Job> Job::make(Scenario asked, const Cluster& network) {
-  Job job(std::move(asked), network);
+base::Result<Job> Job::make(Scenario asked, const Cluster& network, const Cluster& told) {
+  auto told_hosts = hosts_in(told, network, asked.hosts);
+  if (!told_hosts) return told_hosts.error();
+  Job job(std::move(asked), network, told, std::move(told_hosts).value());
   const Scenario& scenario = job.scenario;
   if (assigns_paths(scenario)) {
     const auto in_step = plan::permutation_in_step(job.plan_request(0));
@@ -167,7 +196,7 @@ base::Result<Job> Job::make(Scenario asked, const Cluster& network) {
       site_of.push_back(scenario.site_of[host]);
     }
     job.phases.emplace(
-        network, job.host_of, site_of,
+        told, hosts_of_ranks(job.told_hosts, job.placement), site_of,
         execute::Wishes{scenario.asked.window_packets, scenario.asked.grain_packets});
   }
   job.combines = !planned.front().direct();

@@ -23,6 +23,8 @@ double limit_seconds(const Scenario& scenario, const topology::Cluster& cluster,
 struct Job {
   Scenario scenario;
   const topology::Cluster& cluster;
+  const topology::Cluster& told;  // what the job's own cluster file says
+  std::vector<base::HostId> told_hosts;
   transport::Config config;
   plan::LeafOf leaf_of;
   plan::Permutation permutation{};
@@ -36,14 +38,16 @@ struct Job {
   bool steps = false;
   std::vector<std::uint8_t> paths;  // [from * hosts + to]; empty: the plans assign none
 
-  // `cluster` must outlive the job.
-  static base::Result<Job> make(Scenario scenario, const topology::Cluster& cluster);
+  // Both clusters must outlive the job. kBadInput: `told` does not name all hosts.
+  static base::Result<Job> make(Scenario scenario, const topology::Cluster& cluster,
+                                const topology::Cluster& told);
 
   base::Result<plan::Plan> plan(std::uint32_t rank) const;
   harness::SimRequest request() const;
 
  private:
-  Job(Scenario asked, const topology::Cluster& network);
+  Job(Scenario asked, const topology::Cluster& network, const topology::Cluster& told,
+      std::vector<base::HostId> told_hosts);
   plan::Request plan_request(std::uint32_t host) const;
   // Phases within and between sites have windows and timers of their own.
   void configure_phase(const plan::Phase& phase, transport::Config& changed) const;

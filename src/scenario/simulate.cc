@@ -53,11 +53,12 @@ base::Status check_trace(const Job& job) {
       need / kMib, allowed / kMib));
 }
 
-base::Result<std::vector<Job>> jobs_of(const Scenario& scenario, const topology::Cluster& cluster) {
+base::Result<std::vector<Job>> jobs_of(const Scenario& scenario, const topology::Cluster& cluster,
+                                       const topology::Cluster& told) {
   std::vector<Job> out;
   out.reserve(scenario.asked.jobs);
   for (std::uint32_t number = 0; number < scenario.asked.jobs; ++number) {
-    auto made = Job::make(of_job(scenario, number), cluster);
+    auto made = Job::make(of_job(scenario, number), cluster, told);
     if (!made) return made.error();
     out.push_back(std::move(made).value());
   }
@@ -82,14 +83,17 @@ std::vector<harness::SimRequest> requests_of(const std::vector<Job>& jobs, std::
 }  // namespace
 
 base::Result<Outcome> simulate(topology::Cluster cluster, const Options& options,
-                               const std::function<bool(double)>& progress) {
+                               const std::function<bool(double)>& progress,
+                               const topology::Cluster* told) {
   const auto scenario = make_scenario(cluster, options);
   if (!scenario) return scenario.error();
   if (options.datagram_bytes != 0) {
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
   }
   if (auto checked = check_paths(scenario.value(), cluster); !checked) return checked.error();
-  const auto jobs = jobs_of(scenario.value(), cluster);
+  topology::Cluster said = told != nullptr ? *told : cluster;
+  said.framing = cluster.framing;  // the MTU is that of the hosts' interfaces
+  const auto jobs = jobs_of(scenario.value(), cluster, said);
   if (!jobs) return jobs.error();
   const Job& first = jobs.value().front();
   auto requests = requests_of(jobs.value(), options.seed);

@@ -90,5 +90,66 @@ TEST_F(CongestionTest, LossesOfSinglePacketsDoNotCutTheWindowOfLongBlocks) {
   EXPECT_EQ(congestion.window(), 1u);
 }
 
+// Of a file that says round trips of 8 packets.
+Config told() {
+  Config config;
+  config.window_packets = kWindow;
+  config.seeks_to = 1024;
+  config.limit_time = kAlone;
+  config.latency = 8 * kAlone;
+  config.told_round_trip = config.idle_round_trip = 8 * kAlone;
+  return config;
+}
+
+// Sends over a way with this round trip, as fast as the window allows, which what comes opens, but
+// no faster than a packet in `least`.
+std::uint32_t window_after(const Config& config, base::Nanos round_trip, base::Nanos least,
+                           int packets) {
+  Congestion congestion(config);
+  base::Nanos now = 0;
+  congestion.begin(now, config.window_packets, kCycle, config.limit_time);
+  for (int i = 0; i < packets; ++i) {
+    now += std::max(least, round_trip / 2 / congestion.window());
+    congestion.sent(now, 1, static_cast<std::uint32_t>(i), {round_trip, round_trip});
+  }
+  return congestion.window();
+}
+
+TEST(CongestionThatIsTold, KeepsTheWindowOfATrueFile) {
+  EXPECT_EQ(window_after(told(), 8 * kAlone, kAlone, 20'000), kWindow);
+}
+
+TEST(CongestionThatIsTold, FollowsRoundTripsThatAreLongerThanTheFileSays) {
+  Config config = told();
+  config.idle_round_trip = 80 * kAlone;
+  EXPECT_GE(window_after(config, 80 * kAlone, kAlone, 1000), 80u);
+}
+
+TEST(CongestionThatIsTold, GrowsByEighthsWhereLinksAreFasterThanTheFileSays) {
+  EXPECT_EQ(window_after(told(), 8 * kAlone, kAlone / 10, 20'000), 80u);
+}
+
+TEST(CongestionThatIsTold, GrowsByEighthsWhereQueuesHoldMoreThanTheFileSays) {
+  Config config = told();
+  config.window_packets = 3;
+  EXPECT_EQ(window_after(config, 8 * kAlone, kAlone, 1000), 4u);
+  EXPECT_EQ(window_after(config, 8 * kAlone, kAlone, 20'000), 8u);
+}
+
+TEST(CongestionThatIsTold, SinglePacketsKeepTheirWindow) {
+  Config config = told();
+  config.single_window_packets = 4;
+  Congestion congestion(config);
+  base::Nanos now = 0;
+  for (int exchange = 0; exchange < 1000; ++exchange) {
+    congestion.begin(now, 4, kCycle, kAlone, true);
+    for (std::uint32_t i = 0; i < kCycle; ++i) {
+      congestion.sent(now += 2 * kAlone, 1, i, {8 * kAlone, 8 * kAlone});
+    }
+    congestion.end(now, {8 * kAlone, 8 * kAlone});
+  }
+  EXPECT_EQ(congestion.window(), 4u);
+}
+
 }  // namespace
 }  // namespace alm::transport

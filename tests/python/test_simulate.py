@@ -25,7 +25,7 @@ from allemande.simulation.case import JSON_KEYS, Result, make_case, run_case, si
 from allemande.simulation.networks import find_cluster
 from allemande.simulation.parallel import run_cases
 from allemande.simulation.trace import RECORD, queue_lengths
-from allemande.topology import parse_cluster
+from allemande.topology import load_cluster, parse_cluster
 
 # Each of five switches in a ring sends its packets two hops on, and holds what it cannot pass on.
 RING = """
@@ -354,3 +354,20 @@ def test_background_flows_are_those_of_the_lab(capsys: pytest.CaptureFixture[str
         assert flow["fair_mbit_s"] == pytest.approx(50)
         assert flow["mbit_s"] > 20
     assert found["fair_share_s"] > found["limit_s"]
+
+
+def test_a_job_may_be_told_another_network_than_it_has() -> None:
+    true = load_cluster("oversubscribed-8x4")
+    alone = simulate(true, size=20_000)
+    assert simulate(true, size=20_000, told=true).time_s == alone.time_s
+    text = true.to_toml().replace("_packets = 43\n", "_packets = 2\n")
+    wrong = simulate(true, size=20_000, told=parse_cluster(text, "wrong.toml"))
+    assert wrong.limit_s == alone.limit_s, "the network is what it is"
+    assert wrong.time_s != alone.time_s
+
+
+def test_what_a_job_is_told_names_all_its_hosts() -> None:
+    with pytest.raises(BadInput, match=r"`shallow-8x1`, which the job is told, has no host `h8`"):
+        simulate("oversubscribed-8x4", told="shallow-8x1")
+    with pytest.raises(BadInput, match="flow mode"):
+        simulate("tam-8x4", mode="flow", told="tam-8x4")

@@ -8,6 +8,7 @@ import pytest
 
 from allemande.decisions import load_decisions
 from allemande.errors import Failed
+from allemande.study.told_wrong import compare
 from allemande.study.wrong_files import (
     COST_MAX,
     LIES,
@@ -35,6 +36,8 @@ def test_each_lie_changes_what_it_says_alone() -> None:
     assert {rate for _, rate, _ in told("rates-tenth").values()} == {10}
     assert {rate for _, rate, _ in told("rates-tenfold").values()} == {1000}
     assert {queue for _, _, queue in told("queues-tenfold").values()} == {100}
+    assert {queue for _, _, queue in told("queues-tenth").values()} == {1}
+    assert {queue for _, _, queue in told("queues-none").values()} != {10}
     moved = told("leaves-shuffled")
     assert moved.keys() == true.keys() and moved != true
     assert {host for host, one in moved.items() if one != true[host]}
@@ -49,6 +52,32 @@ def test_latencies_that_lie_are_those_of_the_file_times_ten() -> None:
         assert [link.latency_us for link in read.links] == pytest.approx(
             [factor * link.latency_us for link in true.links]
         )
+
+
+def test_what_is_left_out_is_gone() -> None:
+    for cluster in ("grid-8-8-8", "shallow-4x2"):
+        true = load_cluster(cluster).to_toml()
+        assert "latency_us" not in LIES["latencies-none"](true)
+        assert "queue_" not in LIES["queues-none"](true)
+    told_output = LIES["architecture"]('architecture = "shared"\nbuffer_packets = 9\n')
+    assert told_output == 'architecture = "output"\n'
+
+
+# Each of them once took more than twice as long as without a file, because the window that such a
+# file gives was kept. Nothing but idle links contradicts short queues: that window grows slowly.
+@pytest.mark.parametrize(
+    ("seed", "lie", "cost_max"),
+    [
+        pytest.param(1, "rates-tenth", 1.1, id="rates"),
+        pytest.param(7, "latencies-tenth", 1.1, id="latencies"),
+        pytest.param(7, "latencies-none", 1.1, id="no latencies"),
+        pytest.param(10, "queues-tenth", 1.8, id="queues"),
+    ],
+)
+def test_windows_that_a_file_tells_too_small_grow(seed: int, lie: str, cost_max: float) -> None:
+    found = {one.lie: one for one in compare(seed, 20_000)}
+    assert found[lie].window < found["true"].window / 2
+    assert found[lie].cost <= cost_max
 
 
 def test_of_another_day_the_slowest_way_has_the_time_of_the_fastest(tmp_path: Path) -> None:

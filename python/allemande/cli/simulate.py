@@ -107,6 +107,14 @@ def command(
             "next, or between two hosts (h0..h12:full).",
         ),
     ] = None,
+    told: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="What the job's own cluster file says, where that is not the network: what does a "
+            "wrong file cost?",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Of everything random.")] = None,
     jitter_us: Annotated[
         float | None, typer.Option(help="Mean delay with which a host enters an exchange.", min=0)
@@ -184,7 +192,7 @@ def command(
 
         given["background"] = background_flows(background, find_cluster(cluster))
     options = case_options(given, fault or [], assignments or []) | {"exchanges": exchanges}
-    first = make_case(cluster, runs[0][1], runs[0][0], mode, **options)
+    first = make_case(cluster, runs[0][1], runs[0][0], mode, told, **options)
     cases = [replace(first, algorithm=name, size=bytes_) for bytes_, name in runs]
     with LateProgress(f"simulating {first.cluster.name}") as progress:
         results = run_cases(cases, workers, progress)

@@ -55,6 +55,7 @@ class Case:
     `options` are those of the simulator (docs/simulator.md), without algorithm and size. A `matrix`
     among them may also be a text as `allemande simulate --matrix` takes it; `size` is its mean. A
     `pattern` is a text as --pattern takes it; `exchanges` then counts how often all steps are made.
+    `told` is what the job's own cluster file says, where that is not the network.
     """
 
     cluster: Cluster
@@ -62,6 +63,7 @@ class Case:
     size: int = 65536
     mode: Mode = "packet"
     options: Mapping[str, Any] = field(default_factory=dict)
+    told: Cluster | None = None
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,7 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
             **raw,
         }
     else:
-        raw = dict(_core.simulate(case.cluster, options, watcher))
+        raw = dict(_core.simulate(case.cluster, options, watcher, case.told))
         if not steps:
             _add_bounds(case, raw, matrix)
     timed: dict[str, Any] = {}
@@ -330,11 +332,14 @@ def make_case(
     algorithm: str = "sync-shuffle",
     size: int = 65536,
     mode: str = "packet",
+    told: str | os.PathLike[str] | Cluster | None = None,
     **options: Any,
 ) -> Case:
     """A case on a cluster file, a ready-made or a generated cluster, or a Cluster."""
     if mode not in MODES:
         raise BadInput(f"mode {mode!r} is unknown; expected one of {', '.join(MODES)}")
+    if told is not None and mode == "flow":
+        raise BadInput("flow mode has no job that could be told anything; simulate packets")
     found = find_cluster(cluster)
     tables = options.get("lid_tables")
     if isinstance(tables, str):
@@ -345,7 +350,8 @@ def make_case(
     routes = options.get("routes")
     if isinstance(routes, str):
         options |= {"routes": _read_routes(routes)}
-    return Case(found, algorithm, size, mode, options)
+    told_cluster = None if told is None else find_cluster(told)
+    return Case(found, algorithm, size, mode, options, told_cluster)
 
 
 def simulate(
@@ -354,6 +360,7 @@ def simulate(
     size: int = 65536,
     mode: str = "packet",
     watcher: Watcher | None = None,
+    told: str | os.PathLike[str] | Cluster | None = None,
     **options: Any,
 ) -> Result:
     """Simulates one complete exchange of `size` bytes per pair of hosts.
@@ -364,9 +371,11 @@ def simulate(
     `matrix` is a text as `allemande simulate --matrix` takes it, or rows of bytes: row r is what
     rank r sends.
 
+    `told` is what the job's own cluster file says, where that is not the network.
+
     Options are the simulator's: permutation, contention_aware, omega, exchanges, window_packets,
     jitter_us, seed, faults and more (docs/simulator.md). Bad input raises errors.BadInput with the
     valid choices; a network that deadlocks raises errors.Failed with the ports that wait for each
     other.
     """
-    return run_case(make_case(cluster, algorithm, size, mode, **options), watcher)
+    return run_case(make_case(cluster, algorithm, size, mode, told, **options), watcher)

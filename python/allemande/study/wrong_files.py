@@ -101,13 +101,41 @@ def _one_renamed(text: str) -> str:
     return _renamed(_renamed(text, name_of), name_of, key="name")
 
 
+def _short_queues(text: str) -> str:
+    """A tenth of the packets, at least one."""
+
+    def changed(match: re.Match[str]) -> str:
+        return f"{match[1]} = {max(1, int(match[2]) // 10)}"
+
+    return re.sub(rf"^({QUEUES}) = ([0-9]+)$", changed, text, flags=re.MULTILINE)
+
+
+def _without(text: str, key: str) -> str:
+    return re.sub(rf"^{key} = .*\n", "", text, flags=re.MULTILINE)
+
+
+def _of_one_kind(text: str) -> str:
+    """All switches have queues at their outputs."""
+    return re.sub(
+        r"^architecture = .*$",
+        'architecture = "output"',
+        _without(text, "buffer_packets"),
+        flags=re.MULTILINE,
+    )
+
+
+QUEUES = "queue_[a-z]+_packets|buffer_packets"
 LIES: dict[str, Callable[[str], str]] = {
     "true": lambda text: text,
     "rates-tenth": lambda text: _times(text, "rate_mbit_s", 0.1),
     "rates-tenfold": lambda text: _times(text, "rate_mbit_s", 10),
-    "queues-tenfold": lambda text: _times(text, "queue_[a-z]+_packets|buffer_packets", 10),
+    "queues-tenth": _short_queues,
+    "queues-tenfold": lambda text: _times(text, QUEUES, 10),
+    "queues-none": lambda text: _without(text, "queue_[a-z]+_packets"),
     "latencies-tenth": lambda text: _times(text, "latency_us", 0.1),
     "latencies-tenfold": lambda text: _times(text, "latency_us", 10),
+    "latencies-none": lambda text: _without(text, "latency_us"),
+    "architecture": _of_one_kind,
     "leaves-shuffled": _shuffled,
     "hosts-renamed": _all_renamed,
     "one-renamed": _one_renamed,
