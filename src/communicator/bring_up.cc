@@ -75,6 +75,7 @@ base::Status BringUp::gather_names(const meeting::PeerRecord& mine) {
 }
 
 base::Status BringUp::gather_sockets(const meeting::PeerRecord& mine) {
+  const base::Nanos begin = io::monotonic_now();
   if (auto gathered = gather_part<meeting::PeerSockets>(mine); !gathered) return gathered;
   if (job_.links() > 1) {
     if (auto gathered = gather_part<meeting::PeerLinks>(mine); !gathered) return gathered;
@@ -84,6 +85,7 @@ base::Status BringUp::gather_sockets(const meeting::PeerRecord& mine) {
     if (auto gathered = gather_part<meeting::PeerCause>(mine); !gathered) return gathered;
   }
   leaders_ = meeting::leaders_of(records_, members_.placement);
+  gathering_ = io::monotonic_now() - begin;
   return {};
 }
 

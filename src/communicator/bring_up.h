@@ -126,6 +126,7 @@ class BringUp {
   std::vector<meeting::PeerRecord> records_;  // [rank]
   std::vector<meeting::PeerRecord> leaders_;  // [host], the host leaders
   io::Driver* driver_ = nullptr;              // on leaders
+  base::Nanos gathering_ = 0;  // how long the sockets of all have taken: one way to the farthest
 };
 
 template <class Part>

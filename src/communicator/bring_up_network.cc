@@ -16,7 +16,10 @@
 namespace alm::communicator {
 namespace {
 
+// Answers are late from far sites, where gathering was, too, or a rank was; some never come.
 constexpr base::Nanos kPatience = 5 * base::kMillisecond;
+constexpr base::Nanos kPatienceMost = 250 * base::kMillisecond;
+constexpr base::Nanos kGatherings = 4;  // for the way there and back
 
 // An answer quotes the datagram, but is not longer than 576 bytes (RFC 1812, 4.3.2.3), with IPv6
 // 1280 (RFC 4443, 2.4). So a long question has a longer answer. What share of the time by which its
@@ -45,7 +48,9 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
     if (members_.tuning) told = std::max(told, told_round_trip({members_.host, host}));
   }
   if (asked.size() == 1) return;
-  const auto patience = base::slowed(kPatience, job_.options.time_scale);
+  const double scale = job_.options.time_scale;
+  const auto patience = std::clamp(kGatherings * gathering_, base::slowed(kPatience, scale),
+                                   base::slowed(kPatienceMost, scale));
   // Linux answers a host six questions at once, then one a second; one asks for a router.
   const auto short_trips = io::measure_round_trips(
       asked.front(), asked, 0, {.patience = patience, .tries = 2, .ends_in_silence = true});
@@ -81,8 +86,7 @@ base::Nanos BringUp::told_round_trip(const std::vector<std::uint32_t>& numbers) 
   return execute::idle_round_trip(*job_.cluster, hosts, plan::tune(*job_.cluster, hosts));
 }
 
-// Other hosts than those of this communicator may have been asked: what counts is by how much the
-// file is wrong. Where nobody has answered it is right.
+// Others than this communicator's hosts may have been asked: by how much is the file wrong?
 void BringUp::set_round_trips(transport::Config& config) const {
   const base::Nanos told =
       execute::idle_round_trip(*job_.cluster, members_.hosts, *members_.tuning);

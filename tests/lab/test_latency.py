@@ -123,7 +123,7 @@ def test_the_effective_file_has_latency_and_sites(lab: Lab) -> None:
 
 def test_launchers_have_a_network_without_delay(lab: Lab) -> None:
     text = lab.exec("h3", ["ip", "-4", "addr"], capture_output=True, text=True).stdout
-    assert f"{launch_network.ADDRESSES[4]}/20" in text and launch_network.DEVICE in text
+    assert f"{launch_network.ADDRESSES[4]}/32" in text and launch_network.DEVICE in text
     lines = {kind: lab.mpi_command(kind, None, ["x"]) for kind in ("openmpi", "mpich")}
     assert "PRTE_MCA_prte_if_include=launch0" in lines["openmpi"]
     assert "OMPI_MCA_btl_tcp_if_include=eth0" in lines["openmpi"]

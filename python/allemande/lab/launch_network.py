@@ -1,7 +1,9 @@
 """The network that launchers use in a lab with long links: a device of each host, a bridge.
 
 A job is launched over many round trips, which nobody measures. This network has no rates and no
-latencies, and only launchers are told of it.
+latencies, and only launchers are told of it. It is a route and no subnet: who looks for a subnet
+that all hosts share, as allemande does without a cluster file, must not find a way around the
+links.
 """
 
 from __future__ import annotations
@@ -42,11 +44,12 @@ def links(network: Network, bridge: int) -> list[str]:
 
 
 def host_lines(network: Network, host: str) -> list[str]:
-    address = f"{ADDRESSES[network.hosts.index(host) + 1]}/{ADDRESSES.prefixlen}"
+    address = ADDRESSES[network.hosts.index(host) + 1]
     return [
-        f"addr add {address} dev {DEVICE}",
+        f"addr add {address}/32 dev {DEVICE}",
         f"link set {DEVICE} multicast off",
         f"link set {DEVICE} up",
+        f"route add {ADDRESSES} dev {DEVICE} src {address}",
     ]
 
 
