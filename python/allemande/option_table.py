@@ -116,7 +116,7 @@ OPTIONS: tuple[Option, ...] = (
         default="0",
         valid="0..1048576",
         shared=True,
-        help="Packets one rank may have in flight to all its peers together. 0 computes it from the cluster file: what keeps the links busy, as far as the buffers hold it. It grows where links idle with it; one that is set here does not. Set it when the file's buffer sizes are guesses and packets are lost.",
+        help="Packets one rank may have in flight to all its peers together. 0 computes it from the cluster file: what keeps the links busy, as far as the buffers hold it. Set it when the file's buffer sizes are guesses and packets are lost.",
     ),
     Option(
         key="grain_packets",

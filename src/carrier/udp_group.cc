@@ -36,7 +36,6 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
     config.single_window_packets = std::max(1u, config.single_window_packets / parts);
   }
   if (config.seeks_from > 0) config.seeks_from = std::max(1u, config.seeks_from / parts);
-  config.seeks_to /= parts;
   config.burst_packets /= parts;
   config.packet_time *= parts;
   config.limit_time *= parts;

@@ -15,10 +15,6 @@
 // is cut, it goes back to what it was, and the next attempt comes after twice as many cycles, up to
 // 4096. What was under way at a cut is lost for the same reason.
 //
-// A file may be wrong. Where links idle with the window that it tells, larger ones are attempted in
-// the same way. Where round trips contradict the file (transport/congestion.h), the first attempt
-// is at once with what links need. An attempt that loses nothing in 16 cycles is good.
-//
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
 
@@ -27,27 +23,16 @@
 
 namespace alm::clocks {
 
-// What is known of the full window.
-struct Sought {
-  std::uint32_t from = 0;  // the first one, where it is sought; 0: it is told
-  std::uint32_t to = 0;    // the largest, where what is told may be too small; 0: it is right
-};
-
 class Yield {
  public:
-  explicit Yield(Sought sought = {})
-      : sought_(sought), told_(sought.from == 0), found_(sought.from) {}
+  // `seeks_from`: the first full window, where it is sought; 0: it is known.
+  explicit Yield(std::uint32_t seeks_from = 0) : seeks_from_(seeks_from), found_(seeks_from) {}
 
   // An exchange begins. Its window is `full` packets while nobody else uses the queues; it sends
-  // `cycle_packets` between two turns of a partner. `grows`: what is told may be too small.
-  void begin(std::uint32_t full, std::uint64_t cycle_packets, bool grows = true) {
-    grows_ = grows;
-    asked_ = grows ? std::max(full, sought_.to) : full;
-    if (!told_) {
-      full = std::min(asked_, found_);
-    } else if (grows) {
-      full = std::max(full, found_);
-    }
+  // `cycle_packets` between two turns of a partner.
+  void begin(std::uint32_t full, std::uint64_t cycle_packets) {
+    asked_ = full;
+    if (found_ > 0) full = std::min(full, found_);
     window_ = yielding() ? std::min(window_, full) : full;
     full_ = full;
     cycle_ = std::max<std::uint64_t>(cycle_packets, full);
@@ -64,12 +49,10 @@ class Yield {
                ++quiet_ >= (kSeekCycles << failures_) * cycle_) {
       quiet_ = 0;
       if (attempted_) failures_ = 0;  // the attempt before was good
-      attempted_ = false;
-      attempt(full_ + std::max(1u, full_ / kOpenPart));
-    } else if (attempting() && !yielding() && ++quiet_ >= kSeekCycles * cycle_) {
-      quiet_ = 0;
-      failures_ = 0;
-      attempted_ = false;
+      attempted_ = true;
+      good_ = full_;
+      found_ = full_ = std::min({asked_, busy_, full_ + std::max(1u, full_ / kOpenPart)});
+      window_ = full_;
     }
   }
   // A packet was lost. True: that has cut the window, at most down to `least` packets.
@@ -81,51 +64,32 @@ class Yield {
     doubt_left_ = kDoubtCycles * cycle_;
     if (!again) return false;
     const std::uint32_t before = window_;
-    const bool sought = !told_ || attempting();
-    hold_left_ = cycle_ + (sought ? 2 * before : 0);
-    window_ = std::max(least, sought && attempted_ ? std::min(good_, before - 1) : before / 2);
-    if (sought && window_ < before) miss(before);
+    hold_left_ = cycle_ + (seeks_from_ > 0 ? 2 * before : 0);
+    window_ = std::max(least, attempted_ ? std::min(good_, before - 1) : before / 2);
+    if (seeks_from_ > 0 && window_ < before) miss(before);
     return window_ < before;
   }
-  // Links idle with less than this. Until a loss has cut the full window, one that is sought
-  // follows, and one that was told, where that is `contradicted`.
-  void needs(std::uint32_t packets, bool contradicted = false) {
-    if (packets <= busy_) return;
+  // Links idle with less than this. Until a loss has cut the full window, it follows.
+  void needs(std::uint32_t packets) {
+    if (seeks_from_ == 0 || packets <= busy_) return;
     busy_ = std::min(asked_, packets);
-    if (yielding() || busy_ <= full_ || cut_) return;
-    if (!told_) {
-      found_ = window_ = full_ = busy_;
-    } else if (contradicted) {
-      attempt(busy_);
-    }
+    if (!cut_ && !yielding()) found_ = window_ = full_ = std::max(full_, busy_);
   }
   // Nothing is known of others any more. What was found of the queues stays.
   void forget() {
     const Yield before = *this;
-    *this = Yield(before.sought_);
+    *this = Yield(before.seeks_from_);
     found_ = before.found_;
-    if (told_) {
-      attempted_ = before.attempted_;
-      good_ = before.good_;
-    }
     failures_ = before.failures_;
     busy_ = before.busy_;
     cut_ = before.cut_;
   }
 
   bool yielding() const { return window_ < full_; }
-  // The window is larger than what was told, and has not shown to be good.
-  bool attempting() const { return told_ && grows_ && attempted_; }
   std::uint32_t window() const { return window_; }
   std::uint32_t full() const { return full_; }
 
  private:
-  // A larger full window. What is attempted before the one before has shown to be good follows it.
-  void attempt(std::uint32_t packets) {
-    if (!attempted_) good_ = full_;
-    attempted_ = true;
-    found_ = full_ = window_ = std::min({asked_, busy_, packets});
-  }
   void miss(std::uint32_t window) {
     cut_ = true;
     if (attempted_) failures_ = std::min(failures_ + 1, kFailuresMax);
@@ -137,13 +101,11 @@ class Yield {
   static constexpr std::uint32_t kOpenPart = 8;
   static constexpr std::uint32_t kFailuresMax = 8;
 
-  Sought sought_;
-  bool told_ = true;  // the full window is
-  bool grows_ = true;
+  std::uint32_t seeks_from_ = 0;
   bool cut_ = false;            // the full window was, once
   std::uint32_t busy_ = 0;      // links idle with less, as far as is known
   std::uint32_t asked_ = 0;     // the most that the full window may be
-  std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is told
+  std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is known
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row
   bool attempted_ = false;      // the full window is such an attempt
   std::uint32_t good_ = 0;      // the full window before it

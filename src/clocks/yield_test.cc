@@ -61,7 +61,7 @@ void send_over(Yield& yield, std::uint32_t fits, std::uint64_t cycles) {
 
 TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
   for (const std::uint32_t fits : {2u, 3u, 5u, 11u, 20u, 24u}) {
-    Yield yield({.from = 2 * kFull});
+    Yield yield(2 * kFull);
     yield.begin(2 * kFull, kCyclePackets);
     yield.needs(2 * kFull);
     send_over(yield, fits, 4000);
@@ -77,7 +77,7 @@ TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
 }
 
 TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
-  Yield yield({.from = kFull});
+  Yield yield(kFull);
   yield.begin(kFull, kCyclePackets);
   send_over(yield, 3, 2000);
   const std::uint32_t found = yield.full();
@@ -87,7 +87,7 @@ TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {
 }
 
 TEST(YieldThatSeeks, FindsALargerOneWhenTheQueueHoldsMore) {
-  Yield yield({.from = kFull});
+  Yield yield(kFull);
   yield.begin(kFull, kCyclePackets);
   yield.needs(kFull);
   send_over(yield, 3, 2000);
@@ -96,105 +96,12 @@ TEST(YieldThatSeeks, FindsALargerOneWhenTheQueueHoldsMore) {
 }
 
 TEST(YieldThatSeeks, TakesWhatLinksNeedAndNoMore) {
-  Yield yield({.from = 4});
+  Yield yield(4);
   yield.begin(kFull, kCyclePackets);
   yield.needs(6);
   EXPECT_EQ(yield.window(), 6u);
   send_over(yield, kFull, 200'000);
   EXPECT_EQ(yield.window(), 6u);
-}
-
-constexpr Sought kMayBeTooSmall{.to = 1024};
-
-TEST(YieldThatIsTold, AttemptsMoreWhereLinksIdle) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(2 * kFull);
-  EXPECT_EQ(yield.window(), kFull);
-  send_over(yield, 2 * kFull, 1000);
-  EXPECT_EQ(yield.window(), 2 * kFull);
-}
-
-TEST(YieldThatIsTold, KeepsItsWindowWhereLinksAreBusy) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(kFull - 1, true);
-  send_over(yield, 2 * kFull, 1000);
-  EXPECT_EQ(yield.window(), kFull);
-}
-
-TEST(YieldThatIsTold, TakesWhatLinksNeedAtOnceWhereTheFileIsContradicted) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  for (const std::uint32_t needs : {2 * kFull, 4 * kFull}) {
-    yield.needs(needs, true);
-    EXPECT_EQ(yield.window(), needs);
-  }
-}
-
-TEST(YieldThatIsTold, GoesBackToWhatItWasToldWhereThatLosesPackets) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(2 * kFull, true);
-  yield.needs(4 * kFull, true);
-  overflow(yield);
-  EXPECT_EQ(yield.window(), kFull);
-  EXPECT_FALSE(yield.yielding());
-  yield.needs(8 * kFull, true);
-  EXPECT_EQ(yield.window(), kFull) << "a second time it goes on by eighths";
-  send_over(yield, kFull + 2, 2000);
-  EXPECT_EQ(yield.full(), kFull + 2);
-}
-
-TEST(YieldThatIsTold, KeepsWhatHasShownToBeGood) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(4 * kFull, true);
-  EXPECT_TRUE(yield.attempting());
-  send(yield, 16 * 4 * kFull);
-  EXPECT_FALSE(yield.attempting());
-  overflow(yield);
-  EXPECT_EQ(yield.window(), 2 * kFull) << "others are in the queues";
-  EXPECT_EQ(yield.full(), 4 * kFull);
-}
-
-TEST(YieldThatIsTold, AnAttemptLastsWhileOthersAreForgotten) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(4 * kFull, true);
-  yield.forget();
-  yield.begin(kFull, kCyclePackets);
-  EXPECT_EQ(yield.window(), 4 * kFull);
-  overflow(yield);
-  EXPECT_EQ(yield.window(), kFull);
-}
-
-TEST(YieldThatIsTold, OtherExchangesHaveTheWindowsThatTheyAreTold) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  yield.needs(8 * kFull, true);
-  yield.begin(4 * kFull, kCyclePackets, false);
-  EXPECT_EQ(yield.window(), 4 * kFull);
-  overflow(yield);
-  yield.begin(kFull, kCyclePackets);
-  EXPECT_EQ(yield.full(), 8 * kFull) << "what they lose does not end the attempt";
-  EXPECT_TRUE(yield.attempting());
-}
-
-TEST(YieldThatIsTold, YieldsToOthersAsTheFileHasIt) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(kFull, kCyclePackets);
-  overflow(yield);
-  EXPECT_EQ(yield.window(), kFull / 2);
-  EXPECT_EQ(yield.full(), kFull);
-}
-
-TEST(YieldThatIsTold, SmallExchangesMayHaveMore) {
-  Yield yield(kMayBeTooSmall);
-  yield.begin(4 * kFull, kCyclePackets);
-  EXPECT_EQ(yield.window(), 4 * kFull);
-  yield.begin(kFull, kCyclePackets);
-  EXPECT_EQ(yield.window(), kFull);
 }
 
 TEST(Yield, WithoutSeekingTheFullWindowStays) {

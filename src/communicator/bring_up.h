@@ -113,8 +113,6 @@ class BringUp {
   void take_sites(job::HostSites found);
   void ask_network(std::uint32_t datagram_bytes) const;
   void set_times(transport::Config& config) const;
-  void set_round_trips(transport::Config& config) const;
-  base::Nanos told_round_trip(const std::vector<std::uint32_t>& numbers) const;
   base::Status gather_sockets(const meeting::PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;
 

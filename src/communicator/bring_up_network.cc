@@ -1,15 +1,13 @@
-// What a job asks of the idle network: how long a packet is under way, and, without a cluster file,
+// What a job without a cluster file asks of the idle network: how long a packet is under way, and
 // what a full frame takes on a link.
 #include <fmt/format.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <vector>
 
 #include "communicator/bring_up.h"
-#include "execute/configuration.h"
 #include "transport/io/address.h"
 #include "transport/io/round_trips.h"
 
@@ -40,12 +38,9 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   std::vector<io::Address> asked{driver_->endpoint().local(0)};
   const auto addresses = addresses_of_peers();
   const auto hosts = static_cast<std::uint32_t>(addresses.size());
-  base::Nanos told = 0;
   for (const std::uint32_t off : std::set<std::uint32_t>{1, hosts / 4, hosts / 2}) {
-    const std::uint32_t host = (members_.host + off) % hosts;
-    if (off == 0 || addresses[host].empty()) continue;
-    asked.push_back(addresses[host].front());
-    if (members_.tuning) told = std::max(told, told_round_trip({members_.host, host}));
+    const auto& of_host = addresses[(members_.host + off) % hosts];
+    if (off > 0 && !of_host.empty()) asked.push_back(of_host.front());
   }
   if (asked.size() == 1) return;
   const double scale = job_.options.time_scale;
@@ -67,7 +62,6 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
   }
   // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
   job_.idle_round_trip = times.round_trip;
-  job_.told_round_trip = told;
   job_.frame_time = times.frame;
   if (members_.self != 0) return;
   const auto text = [](base::Nanos time) {
@@ -79,36 +73,13 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
                   asked.size() - 1, text(times.round_trip), text(times.frame)));
 }
 
-// By the cluster file, between these hosts of the communicator.
-base::Nanos BringUp::told_round_trip(const std::vector<std::uint32_t>& numbers) const {
-  std::vector<base::HostId> hosts;
-  for (const std::uint32_t number : numbers) hosts.push_back(members_.hosts[number]);
-  return execute::idle_round_trip(*job_.cluster, hosts, plan::tune(*job_.cluster, hosts));
-}
-
-// Others than this communicator's hosts may have been asked: by how much is the file wrong?
-void BringUp::set_round_trips(transport::Config& config) const {
-  const base::Nanos told =
-      execute::idle_round_trip(*job_.cluster, members_.hosts, *members_.tuning);
-  const auto asked = static_cast<double>(job_.told_round_trip);
-  const auto came = static_cast<double>(job_.idle_round_trip);
-  const double longer = asked > 0 && came > 0 ? came / asked : 1;
-  config.told_round_trip = told;
-  config.idle_round_trip = std::llround(static_cast<double>(told) * longer);
-}
-
 void BringUp::set_times(transport::Config& config) const {
-  const double mbit_s = io::interface_speed(driver_->endpoint().local(0));
-  const base::Nanos of_interface = mbit_s > 0 ? base::frame_time(config.datagram_bytes, mbit_s) : 0;
-  if (members_.tuning) {
-    config.packet_time = std::max(config.packet_time, of_interface);
-    if (config.seeks_to == 0) return;  // the window is to stay as it is
-  }
   if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
-  if (members_.tuning) return set_round_trips(config);
   if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
-  if (of_interface > 0) config.packet_time = of_interface;
+  if (const double mbit_s = io::interface_speed(driver_->endpoint().local(0)); mbit_s > 0) {
+    config.packet_time = base::frame_time(config.datagram_bytes, mbit_s);
+  }
   // Interfaces of virtual machines tell any speed. What was measured holds the time of hosts too,
   // so it counts only where it is much longer: timers bear a factor of 16 (transport/delays.h).
   constexpr base::Nanos kMuch = 16;

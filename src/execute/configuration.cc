@@ -26,7 +26,6 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
     config.seeks_from = 0;
-    config.seeks_to = std::max(tuning->window_packets, kSoughtWindowMax);
     config.single_window_packets = tuning->single_window_packets;
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
@@ -39,7 +38,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (wishes.window_packets == 0) return;
   // A window that was asked for holds for small exchanges, too.
   config.window_packets = wishes.window_packets;
-  config.single_window_packets = config.burst_packets = config.seeks_from = config.seeks_to = 0;
+  config.single_window_packets = config.burst_packets = config.seeks_from = 0;
 }
 
 void configure_unknown(transport::Config& config, const Wishes& wishes) {
@@ -52,7 +51,6 @@ void configure_unknown(transport::Config& config, const Wishes& wishes) {
 void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
                     const Wishes& wishes) {
   if (tuning != nullptr) configure(config, tuning, wishes);
-  config.seeks_to = 0;  // the round trips are those of all sites
   // What others of the site send is no sign that the one who gets most has taken any of it.
   if (plan::gathers(phase)) config.send_rule = transport::SendRule::kUnacked;
 }
@@ -69,7 +67,7 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   config.window_packets = tuning.round_trip_us > 0
                               ? tuning.window_packets
                               : std::max(tuning.window_packets, kUnknownFarWindow);
-  config.single_window_packets = config.burst_packets = config.seeks_to = 0;
+  config.single_window_packets = config.burst_packets = 0;
   config.grain_packets = 1;
   set_span(config);
   // One packet in eight of what is under way may be a second attempt: on a long way there is no
@@ -88,12 +86,6 @@ void configure_far(transport::Config& config, base::Nanos round_trip) {
   if (config.seeks_from > 0) config.seeks_from = kUnknownFarWindow;
   config.single_window_packets = config.burst_packets = 0;
   set_span(config);
-}
-
-base::Nanos idle_round_trip(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
-                            const plan::Tuning& tuning) {
-  return std::llround(topology::latency_seconds(cluster, hosts) * base::kSecond +
-                      tuning.latency_us * base::kMicrosecond);
 }
 
 // The limiting link is always busy, and a host sends each of the others one datagram in that time.

@@ -21,8 +21,7 @@ struct Wishes {
 };
 
 // Sets the fields of `config` that depend on the network. `tuning` is null where the network is not
-// known. Tuned windows are left where links idle with them (transport/congestion.h), wished ones
-// are not.
+// known.
 void configure(transport::Config& config, const plan::Tuning* tuning, const Wishes& wishes);
 
 // Where no cluster file describes the network, the window is sought (clocks/yield.h), unless one
@@ -36,11 +35,6 @@ void configure_near(transport::Config& config, const plan::Phase& phase, const p
 void configure_far(transport::Config& config, const plan::FarTuning& tuning);
 // The same without a cluster file. `round_trip`: as measured; 0: not measured.
 void configure_far(transport::Config& config, base::Nanos round_trip = 0);
-
-// The round trip of a full packet and a short answer to the farthest of these hosts, while nobody
-// else sends. `tuning` is that of the same hosts.
-base::Nanos idle_round_trip(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
-                            const plan::Tuning& tuning);
 
 // Sets `limit_time`: how fast one of these hosts sends datagrams if no one else uses the links.
 void set_limit_time(transport::Config& config, const topology::Cluster& cluster,

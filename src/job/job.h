@@ -83,9 +83,9 @@ struct Job {
 
   // No router answered the first question of MPI_COMM_WORLD: other communicators ask none.
   std::atomic<bool> no_routers = false;
-  // Of a full packet to another host and a short answer, the same by the cluster file, and what a
-  // full frame takes longer on a link. 0: nobody has answered, or no file tells; -1: not asked yet.
-  std::atomic<base::Nanos> idle_round_trip = -1, told_round_trip = 0, frame_time = -1;
+  // Where no cluster file tells: of a full packet to another host and a short answer, and what a
+  // full frame takes longer on a link. 0: nobody has answered; -1: not asked yet.
+  std::atomic<base::Nanos> idle_round_trip = -1, frame_time = -1;
 
   // Logs a text only once: communicators made in a loop all meet the same obstacle.
   void warn_once(const std::string& text);

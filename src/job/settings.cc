@@ -90,16 +90,14 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
     execute::configure_unknown(config, wishes);
   }
   // Beyond what the sockets were granted packets would be lost at the receiver.
-  const std::uint32_t fit =
-      std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes));
-  config.window_packets = std::clamp(config.window_packets, 1u, fit);
-  config.seeks_to = std::min(config.seeks_to, fit);
+  config.window_packets =
+      std::clamp(config.window_packets, 1u,
+                 std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
   if (options.integrity == "header") config.covers = wire::Covers::kHeader;
   config.reliability = transport::parse_reliability(options.reliability).value();
   config.send_rule = transport::parse_send_rule(options.send_rule).value();
   config.path_batch = static_cast<std::uint32_t>(options.path_batch);
   config.yields = options.congestion_control != "off";
-  if (!config.yields) config.seeks_to = 0;
   config.slow_down(options.time_scale);
   config.peer_warning = peer_warning(options);
   config.peer_timeout = peer_timeout(options);

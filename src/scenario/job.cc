@@ -36,27 +36,25 @@ base::Nanos packet_time_of(const transport::Config& config, const Cluster& clust
 
 // As a job does without a cluster file (job/settings.h).
 transport::Config undescribed(transport::Config config, const Scenario& scenario,
-                              const Cluster& cluster, const plan::Tuning& truly) {
+                              const Cluster& cluster) {
   const Options& asked = scenario.asked;
+  const plan::Tuning truly = plan::tune(cluster, scenario.hosts);
   config.packet_time = packet_time_of(config, cluster, truly);  // interfaces tell their speed
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
+  config.idle_round_trip =
+      std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +
+                   truly.latency_us * base::kMicrosecond);
   return config;
 }
 
 transport::Config config_of(const Scenario& scenario, const Cluster& cluster, const Cluster& told,
                             const std::vector<base::HostId>& told_hosts) {
   transport::Config config = scenario.config;
-  const plan::Tuning truly = plan::tune(cluster, scenario.hosts);
-  config.idle_round_trip = execute::idle_round_trip(cluster, scenario.hosts, truly);
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
-  if (!scenario.asked.described) return undescribed(config, scenario, cluster, truly);
+  if (!scenario.asked.described) return undescribed(config, scenario, cluster);
   const plan::Tuning tuning = plan::tune(told, told_hosts);
   execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
-  config.told_round_trip = execute::idle_round_trip(told, told_hosts, tuning);
-  if (!config.yields) config.seeks_to = 0;
-  // Of the datagrams asked for, rounded to the nearest; interfaces tell their speed.
-  config.packet_time =
-      std::max(packet_time_of(config, told, tuning), packet_time_of(config, cluster, truly));
+  config.packet_time = packet_time_of(config, told, tuning);  // of the datagrams asked for
   if (scenario.asked.algorithm.algorithm == plan::Algorithm::kDirect)
     config.window_packets = kNoWindow;
   if (scenario.asked.window_with_acks) {

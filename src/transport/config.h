@@ -62,13 +62,9 @@ struct Config {
   // The window is sought, from so many packets on up to window_packets: what queues and ways hold
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
-  // The windows that a cluster file tells may be too small; up to so many packets are attempted
-  // (transport/congestion.h). 0: they are right.
-  std::uint32_t seeks_to = 0;
   // Of a full packet and a short answer, while nobody else sends; 0: not known.
   base::Nanos idle_round_trip = 0;
-  base::Nanos told_round_trip = 0;  // the same by the cluster file; 0: there is none
-  bool piggyback_acks = true;       // false, for study: explicit acks alone, none on data
+  bool piggyback_acks = true;  // false, for study: explicit acks alone, none on data
   std::uint32_t retransmit_budget_packets = 4;  // retransmissions outstanding at once, at least
   std::uint64_t early_bytes_max = 8u << 20;     // held for an exchange not yet entered
   // Fixed times (engine.h explains them), for a network at full speed.

@@ -1,8 +1,5 @@
 // The window of the running exchange, and what losses make of it: whether they show that others are
 // in the queues (clocks/crowd.h), and how the window yields then (clocks/yield.h).
-//
-// The window that a cluster file tells may grow (clocks/yield.h) in exchanges of full packets. The
-// file is contradicted where round trips of the idle network are a quarter longer.
 #pragma once
 
 #include <algorithm>
@@ -22,29 +19,25 @@ namespace alm::transport {
 class Congestion {
  public:
   explicit Congestion(const Config& config)
-      : yield_({config.seeks_from, config.seeks_to}),
-        other_({config.seeks_from, config.seeks_to}),
+      : yield_(config.seeks_from),
+        other_(config.seeks_from),
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
         limit_time_(config.limit_time),
         latency_(config.latency),
         yields_(config.yields),
-        told_(config.seeks_to > 0),
-        sought_(config.seeks_from > 0),
-        contradicted_(contradicts(config)) {}
+        seeks_(config.seeks_from > 0) {}
 
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
   // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
   // known.
   // `single`: it has the window of single packets, whose losses say nothing of the other one.
-  // `grows`: of a window that the file tells; those of single packets do where it is contradicted.
   void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone,
-             bool single = false, bool grows = true) {
+             bool single = false) {
     sends_.clear();
     lossy_ = false;
     if (std::exchange(single_, single) != single) std::swap(yield_, other_);
-    grows_ = single ? contradicted_ : grows;
-    yield_.begin(window, cycle, grows_);
+    yield_.begin(window, cycle);
     crowd_.begin(alone, cycle);
     pipe_.begin(now, cycle);
   }
@@ -52,8 +45,8 @@ class Congestion {
   void end(base::Nanos now, const clocks::SeenTrips& seen) {
     was_lossy_ = lossy_;
     measure(now, false);
-    if (!seeks()) return;
-    if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs, contradicted_);
+    if (!seeks_) return;
+    if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
   }
   void forget() {
     yield_.forget();
@@ -65,8 +58,8 @@ class Congestion {
     sends_.add(now, peer, packet);
     yield_.sent();
     crowd_.sent();
-    if (!seeks()) return;
-    if (const auto needs = pipe_.sent(now, window(), seen)) yield_.needs(*needs, contradicted_);
+    if (!seeks_) return;
+    if (const auto needs = pipe_.sent(now, window(), seen)) yield_.needs(*needs);
   }
   // The exchange resends a packet, or has seen a hole.
   void saw_loss() { lossy_ = true; }
@@ -82,19 +75,10 @@ class Congestion {
   bool yielding() const { return yield_.yielding(); }
   bool lossy() const { return lossy_; }
   bool was_lossy() const { return was_lossy_; }  // the exchange before
-  // The window is larger than the file has it: what it loses says nothing of the file.
-  bool attempting() const { return yield_.attempting(); }
   bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
   const clocks::SendLog& sends() const { return sends_; }
 
  private:
-  static bool contradicts(const Config& config) {
-    return config.seeks_to > 0 &&
-           kLonger * config.idle_round_trip > (kLonger + 1) * config.told_round_trip;
-  }
-  static constexpr base::Nanos kLonger = 4;  // a quarter
-
-  bool seeks() const { return sought_ || (told_ && grows_); }
   // What this rank gets of the link, by what it has sent last.
   void measure(base::Nanos now, bool sending) {
     if (limit_time_ == 0) return;
@@ -113,11 +97,7 @@ class Congestion {
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;
   base::Nanos limit_time_, latency_;
-  bool yields_;
-  bool told_;  // the window is, and may be too small
-  bool sought_;
-  bool grows_ = false;  // the told one of the running exchange
-  bool contradicted_;
+  bool yields_, seeks_;
   bool lossy_ = false, was_lossy_ = false;
 };
 

@@ -69,10 +69,8 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
     e.congestion.forget();
     e.pace.forget();
   }
-  // Needs of full packets, by the clock of packets that come, are those of the file's window.
-  const bool grows = even && !single && window == e.config.window_packets && e.rounds->steps == 0;
   e.congestion.begin(now, window, e.cycle_packets, of_frame(e.config.limit_time),
-                     single && e.config.single_window_packets > 0, grows);
+                     single && e.config.single_window_packets > 0);
   base::Nanos packet_time = e.frame_time;
   if (e.pace.rules()) {
     packet_time = std::max(packet_time, e.pace.time_of(frame));

@@ -45,10 +45,8 @@ void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint3
     e.pace.sent(now, out->length, window.total > 1);
   }
   // In steps the clock keeps queues short, so losses do not cut the window.
-  const bool attempting = e.congestion.attempting();
   if (of_silent_path || e.rounds->steps > 0 || !e.congestion.lost(now, e.send_left > 0)) return;
   ++e.counters.window_cuts;
-  if (attempting) return;  // back to what it was
   if (e.congestion.loses_alone()) ++e.counters.cuts_alone;
   const std::uint64_t least = e.counters.window_least;
   const std::uint64_t cut = e.congestion.window();
