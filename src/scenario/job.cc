@@ -127,17 +127,17 @@ std::vector<base::HostId> hosts_of_ranks(const std::vector<base::HostId>& hosts,
 // The same hosts, by name, in what the job is told.
 base::Result<std::vector<base::HostId>> hosts_in(const Cluster& told, const Cluster& cluster,
                                                  const std::vector<base::HostId>& hosts) {
+  if (&told == &cluster) return hosts;
   std::vector<base::HostId> out;
   for (const base::HostId host : hosts) {
     const std::string& name = cluster.hosts[host.value].name;
-    const auto found = std::find_if(told.hosts.begin(), told.hosts.end(),
-                                    [&](const auto& one) { return one.name == name; });
-    if (found == told.hosts.end()) {
+    const auto found = told.find_host(name);
+    if (!found) {
       return base::bad_input(fmt::format(
           "cluster `{}`, which the job is told, has no host `{}`; expected all that take part",
           told.name, name));
     }
-    out.push_back({static_cast<std::uint32_t>(found - told.hosts.begin())});
+    out.push_back(*found);
   }
   return out;
 }

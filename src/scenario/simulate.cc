@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -91,9 +92,12 @@ base::Result<Outcome> simulate(topology::Cluster cluster, const Options& options
     cluster.framing.mtu_bytes = options.datagram_bytes + topology::kIpUdpBytes;
   }
   if (auto checked = check_paths(scenario.value(), cluster); !checked) return checked.error();
-  topology::Cluster said = told != nullptr ? *told : cluster;
-  said.framing = cluster.framing;  // the MTU is that of the hosts' interfaces
-  const auto jobs = jobs_of(scenario.value(), cluster, said);
+  std::optional<topology::Cluster> said;
+  if (told != nullptr) {
+    said = *told;
+    said->framing = cluster.framing;  // the MTU is that of the hosts' interfaces
+  }
+  const auto jobs = jobs_of(scenario.value(), cluster, said ? *said : cluster);
   if (!jobs) return jobs.error();
   const Job& first = jobs.value().front();
   auto requests = requests_of(jobs.value(), options.seed);

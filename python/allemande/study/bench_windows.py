@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from itertools import product
 from typing import Annotated
 
 import numpy as np
@@ -20,7 +19,7 @@ from rich.console import Console
 
 from allemande.entry import run_command
 from allemande.quantities import format_size
-from allemande.study.measuring import on_all_processors
+from allemande.study.measuring import on_networks
 from allemande.study.window_choices import NEAR, SIZES, WindowChoice, near_part, window_choice
 from allemande.tables import right, ruled_table
 
@@ -71,8 +70,7 @@ def _command(
     first: Annotated[int, typer.Option(help="Seed of the first network.")] = 0,
 ) -> None:
     """Compare tuned windows with the best ones on random networks."""
-    cases = list(product(range(first, first + networks), SIZES))
-    choices = on_all_processors(window_choice, *zip(*cases, strict=True))
+    choices = on_networks(window_choice, first, networks, SIZES)
     if not _print(Console(width=120), choices):
         raise typer.Exit(1)
 

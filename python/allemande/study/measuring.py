@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,6 +57,15 @@ def on_all_processors(look: Callable[..., AnyRow], *arguments: Iterable[Any]) ->
     """As map(), in a process for each processor."""
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(look, *arguments))
+
+
+def on_networks(
+    look: Callable[[int, int], AnyRow], first: int, networks: int, sizes: Iterable[int]
+) -> list[AnyRow]:
+    """What is seen on so many random networks, from this seed on, with each size."""
+    return on_all_processors(
+        look, *zip(*product(range(first, first + networks), sizes), strict=True)
+    )
 
 
 def measured(request: Request) -> Comparison:

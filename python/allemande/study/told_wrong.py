@@ -13,11 +13,9 @@ with 1 when a figure is missed.
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import fmean, median
 from typing import Annotated
 
@@ -29,10 +27,8 @@ from allemande.bench.message_sizes import parse_sizes
 from allemande.entry import run_command
 from allemande.errors import BadInput
 from allemande.quantities import format_seconds, format_size
-from allemande.study.measuring import on_all_processors
-from allemande.study.random_trees import random_tree
-from allemande.study.window_choices import JITTER_FRAMES, JITTER_US_MIN
-from allemande.study.without_file import EXCHANGES, LATENCY_US
+from allemande.study.measuring import on_networks
+from allemande.study.without_file import EXCHANGES, exchanges_on
 from allemande.study.wrong_files import COST_MAX, LIES
 from allemande.tables import right, ruled_table
 from allemande.topology import parse_cluster, tune
@@ -65,15 +61,7 @@ class Told:
 
 def compare(seed: int, size: int) -> list[Told]:
     """The network of this seed with each file, and without one."""
-    cluster = random_tree(seed, LATENCY_US)
-    frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
-    options = {
-        "algorithm": "sync-shuffle",
-        "size": size,
-        "exchanges": EXCHANGES,
-        "jitter_us": max(JITTER_US_MIN, frames * tune(cluster).packet_time_us),
-        "seed": 1,
-    }
+    cluster, options = exchanges_on(seed, size)
     alone = _core.simulate(cluster, {**options, "described": False})
     found = []
     true_s = 0.0
@@ -144,8 +132,7 @@ def _command(
     """Compare jobs that are told a wrong network with jobs without a cluster file."""
     if first < 0:
         raise BadInput(f"--first {first}: expected a seed, 0 or more")
-    cases = list(product(range(first, first + networks), parse_sizes(sizes)))
-    found = on_all_processors(compare, *zip(*cases, strict=True))
+    found = on_networks(compare, first, networks, parse_sizes(sizes))
     if not _print(Console(width=120), [one for told in found for one in told]):
         raise typer.Exit(1)
 

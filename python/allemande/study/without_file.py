@@ -14,9 +14,8 @@ import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from statistics import fmean, median
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -25,11 +24,11 @@ from allemande import _core
 from allemande.bench.message_sizes import parse_sizes
 from allemande.entry import run_command
 from allemande.quantities import format_seconds, format_size
-from allemande.study.measuring import on_all_processors
+from allemande.study.measuring import on_networks
 from allemande.study.random_trees import random_tree
 from allemande.study.window_choices import JITTER_FRAMES, JITTER_US_MIN
 from allemande.tables import right, ruled_table
-from allemande.topology import tune
+from allemande.topology import Cluster, tune
 
 NETWORKS = 200
 LATENCY_US = (0.01, 5000.0)  # of a link
@@ -57,17 +56,22 @@ class Pair:
         return self.described_s / self.settled_s
 
 
-def compare(seed: int, size: int) -> Pair:
-    """The network of this seed, with a cluster file and without one."""
+def exchanges_on(seed: int, size: int) -> tuple[Cluster, dict[str, Any]]:
+    """The network of this seed, and the simulator's options for exchanges of one size."""
     cluster = random_tree(seed, LATENCY_US)
     frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
-    options = {
+    return cluster, {
         "algorithm": "sync-shuffle",
         "size": size,
         "exchanges": EXCHANGES,
         "jitter_us": max(JITTER_US_MIN, frames * tune(cluster).packet_time_us),
         "seed": 1,
     }
+
+
+def compare(seed: int, size: int) -> Pair:
+    """The network of this seed, with a cluster file and without one."""
+    cluster, options = exchanges_on(seed, size)
     last = EXCHANGES // 4
     told = _core.simulate(cluster, {**options, "described": True}, None)
     alone = _core.simulate(cluster, {**options, "described": False}, None)
@@ -127,8 +131,7 @@ def _command(
     sizes: Annotated[str, typer.Option(help="Bytes, separated by commas.")] = "3000,20000,100000",
 ) -> None:
     """Compare exchanges without a cluster file with those that have one, on random networks."""
-    cases = list(product(range(first, first + networks), parse_sizes(sizes)))
-    pairs = on_all_processors(compare, *zip(*cases, strict=True))
+    pairs = on_networks(compare, first, networks, parse_sizes(sizes))
     if not _print(Console(width=120), pairs):
         raise typer.Exit(1)
 

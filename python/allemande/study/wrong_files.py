@@ -53,11 +53,12 @@ PROFILED_CALLS = 3  # of each way
 DECIDING_TIMES = 6  # as many calls, of the job whose decisions are reversed
 
 
-def _times(text: str, key: str, factor: float) -> str:
-    """Every value of the keys that match, times this."""
+def _times(text: str, key: str, factor: float, *, whole: bool = False) -> str:
+    """Every value of the keys that match, times this; `whole`: rounded down, at least 1."""
 
     def changed(match: re.Match[str]) -> str:
-        return f"{match[1]} = {float(match[2]) * factor:.12g}"
+        value = float(match[2]) * factor
+        return f"{match[1]} = {max(1, int(value)) if whole else value:.12g}"
 
     return re.sub(rf"^({key}) = ([0-9.e+-]+)$", changed, text, flags=re.MULTILINE)
 
@@ -101,15 +102,6 @@ def _one_renamed(text: str) -> str:
     return _renamed(_renamed(text, name_of), name_of, key="name")
 
 
-def _short_queues(text: str) -> str:
-    """A tenth of the packets, at least one."""
-
-    def changed(match: re.Match[str]) -> str:
-        return f"{match[1]} = {max(1, int(match[2]) // 10)}"
-
-    return re.sub(rf"^({QUEUES}) = ([0-9]+)$", changed, text, flags=re.MULTILINE)
-
-
 def _without(text: str, key: str) -> str:
     return re.sub(rf"^{key} = .*\n", "", text, flags=re.MULTILINE)
 
@@ -129,7 +121,7 @@ LIES: dict[str, Callable[[str], str]] = {
     "true": lambda text: text,
     "rates-tenth": lambda text: _times(text, "rate_mbit_s", 0.1),
     "rates-tenfold": lambda text: _times(text, "rate_mbit_s", 10),
-    "queues-tenth": _short_queues,
+    "queues-tenth": lambda text: _times(text, QUEUES, 0.1, whole=True),
     "queues-tenfold": lambda text: _times(text, QUEUES, 10),
     "queues-none": lambda text: _without(text, "queue_[a-z]+_packets"),
     "latencies-tenth": lambda text: _times(text, "latency_us", 0.1),
