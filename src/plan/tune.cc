@@ -14,10 +14,10 @@
 // loses nothing: hosts pause, and what others have outstanding bridges that. It is not sent where
 // heads of lines wait, because what waits stands in the way of others.
 //
-// Where Eq 4 allows less, the way is long and queues are short. Packets under way are spread over
-// L / g places; of W each meets about W g / L others, W^2 g / L all together, and the queue takes
-// B_L / nu. So losses begin at about the geometric mean of what Eq 4 allows and what is needed, and
-// a window of a quarter more, and two packets, is a little above (docs/adr/0055).
+// Where Eq 4 allows less, the route is long and queues are short. What is under way is sent all the
+// same, L / (lambda g), and two more as far as a port that is the limit has places: packets are
+// spread over the route, so that few of those that Eq 4 counts together meet, and what is lost
+// costs less than links that idle. Only trains stay together; so they keep to Eq 4 (docs/adr/0092).
 //
 // All this is for blocks of several packets. Where a block is a single one, ranks begin together
 // and end when the first window has hardly left; what is lost takes longer than all else. There no
@@ -57,13 +57,11 @@ constexpr double kTrainUs = 12.112;
 constexpr std::uint32_t kTrainsPerWindow = 4;  // keeps g * nu within a quarter of the queue
 constexpr double kLeast = 2;                   // one packet on the way and one that is sent
 constexpr double kSpare = 2;                   // packets beyond those that keep a host busy
-constexpr double kAboveMean = 1.25;            // of what Eq 4 allows and what is needed
 constexpr double kUplinkPart = 1.0 / 2;        // of the queue at the limit, for what waits
 // Packets of several senders meet at a port by chance. Queues of many places do not fill by that,
 // short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
 constexpr double kShortQueue = 24;
 constexpr double kPartOfShort = 0.5;
-constexpr double kWorthWarning = 0.95;  // of the bandwidth
 // Where nothing is lost. On Myrinets of 16 hosts 4 to 8 packets give 98 % of the limit, 1 packet 74
 // % and 16 packets 88 % on a chain, where heads of lines wait (docs/adr/0035).
 constexpr double kLeastLossless = 4;
@@ -125,7 +123,7 @@ class Tuner {
   // How long a frame takes from a node to each participant.
   struct Times {
     std::uint32_t farthest = 0;
-    double longest_us = 0, sum_us = 0;
+    double longest_us = 0;
   };
   Times times_from(std::uint32_t start) const {
     const auto best = topology::least_times_from(
@@ -133,7 +131,6 @@ class Tuner {
         [&](std::uint32_t node, const Link& link) { return hop_us(node, link); });
     Times out{start};
     for (const base::HostId host : hosts_) {
-      out.sum_us += std::max(0.0, best[host.value]);
       if (best[host.value] > out.longest_us) {
         out.farthest = host.value;
         out.longest_us = best[host.value];
@@ -147,7 +144,6 @@ class Tuner {
     if (hosts_.size() < 2) return;
     const Times one = times_from(hosts_.front().value), other = times_from(one.farthest);
     out_.latency_us = std::max(one.longest_us, other.longest_us);
-    mean_latency_us_ = other.sum_us / static_cast<double>(hosts_.size() - 1);
     if (out_.packet_time_us > 0) {
       out_.window_packets_min = static_cast<std::uint32_t>(
           std::max(1.0, std::ceil(out_.latency_us / out_.packet_time_us - kTolerance)));
@@ -155,9 +151,9 @@ class Tuner {
   }
 
   void set_window() {
-    slowdown_ = 1;
-    for (const Port& port : ports_) slowdown_ = std::max(slowdown_, port.load);
-    under_way_ = out_.latency_us / (out_.packet_time_us * slowdown_);
+    double slowdown = 1;  // lambda
+    for (const Port& port : ports_) slowdown = std::max(slowdown, port.load);
+    under_way_ = out_.latency_us / (out_.packet_time_us * slowdown);
     const Port* contended = nullptr;
     for (const Port& port : ports_) {
       if (port.fills_up && !port.waits) limit_burst(port);
@@ -172,7 +168,7 @@ class Tuner {
     out_.nu = contended->nu;
     out_.window_with_acks = packets(eq4(*contended) / 2);
     out_.contended_port = contended->name;
-    warn_window(*contended);
+    warn_queue(*contended);
   }
 
   bool loses() const {
@@ -185,7 +181,8 @@ class Tuner {
     if (!loses()) return std::max(kLeastLossless, std::ceil(under_way_ * (1 + kSpareLossless) + 1));
     const double needed = out_.window_packets_min, allowed = std::max(1.0, eq4());
     if (packets(allowed) < needed) {
-      return std::min(needed, std::round(kAboveMean * std::sqrt(allowed * needed))) + kSpare;
+      const double all = std::ceil(under_way_ - kTolerance);
+      return std::max({kLeast, all, std::min(all + kSpare, at_limit())});
     }
     const double most = std::max(needed, std::floor(std::min(allowed, at_limit())));
     return std::max({kLeast, std::min(needed + kSpare, most), harmless()});
@@ -232,32 +229,30 @@ class Tuner {
     const std::uint32_t payload =
         std::max(cluster_.framing.mtu_bytes, topology::kIpUdpBytes + 1) - topology::kIpUdpBytes;
     const std::uint32_t by_kernel = std::clamp(kGsoBytesMax / payload, 1u, kGsoSegmentsMax);
-    const std::uint32_t by_window = std::max(1u, out_.window_packets / kTrainsPerWindow);
+    std::uint32_t queued = out_.window_packets;
+    if (out_.window_packets_max > 0) queued = std::min(queued, out_.window_packets_max);
+    const std::uint32_t by_queue = std::max(1u, queued / kTrainsPerWindow);
     const auto by_rate = static_cast<std::uint32_t>(
         std::clamp(std::ceil(kTrainUs / out_.packet_time_us - kTolerance), 1.0,
                    static_cast<double>(kGsoSegmentsMax)));
-    out_.grain_packets = std::min({by_rate, by_window, by_kernel});
+    out_.grain_packets = std::min({by_rate, by_queue, by_kernel});
   }
 
-  // By Little's law a host has no more of its bandwidth than its window in the time of a route.
-  void warn_window(const Port& contended) {
-    const double part = out_.window_packets * slowdown_ * out_.packet_time_us / mean_latency_us_;
-    if (part >= kWorthWarning) return;
+  void warn_queue(const Port& contended) {
+    if (out_.window_packets_max == 0 || out_.window_packets_max >= out_.window_packets_min) return;
     out_.warnings.push_back(fmt::format(
-        "window of {} packets (queue of {} packets at {}, nu = {:.2f}) is below the {:.0f} packets "
-        "that keep a host busy over {:.0f} us: expect at most {:.0f} % of the bandwidth; a longer "
-        "queue there would help",
-        out_.window_packets, contended.queue, contended.name, contended.nu, std::ceil(under_way_),
-        out_.latency_us, std::ceil(100 * part)));
+        "{:.0f} packets keep a host busy over {:.0f} us, but the queue of {} packets at {} (nu = "
+        "{:.2f}) surely holds {} of each: packets may be lost and sent again; a longer queue there "
+        "would help",
+        std::ceil(under_way_), out_.latency_us, contended.queue, contended.name, contended.nu,
+        out_.window_packets_max));
   }
 
   const Cluster& cluster_;
   Adjacency adjacency_;
   std::span<const base::HostId> hosts_;
   std::vector<Port> ports_;
-  double mean_latency_us_ = 0;  // from the host at an end of the longest route
-  double slowdown_ = 1;         // lambda
-  double under_way_ = 0;        // L / (lambda g)
+  double under_way_ = 0;  // L / (lambda g)
   Tuning out_;
 };
 

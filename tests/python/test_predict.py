@@ -226,11 +226,11 @@ def test_ways_between_sites_are_foreseen_from_the_network_alone(size: int) -> No
         assert row.latency_s == pytest.approx(0.005)
 
 
-@pytest.mark.parametrize(("seed", "size"), [(237, 378), (400, 3607)])
+@pytest.mark.parametrize(("seed", "size"), [(24, 8000), (134, 2500)])
 def test_between_sites_what_is_foreseen_to_be_a_little_faster_is_taken(
     seed: int, size: int
 ) -> None:
-    """The synchronous shuffle loses packets here, and takes 1.4 and 2.3 times as long."""
+    """The synchronous shuffle loses packets here, and takes 4.8 and 11 times as long."""
     cluster = random_sites(seed)
     predictions = Predictions(
         profile_of(cluster, simulated=True), [host.name for host in cluster.hosts]

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from allemande.errors import AllemandeError
 from allemande.simulation.case import Result, make_case, run_case
 from allemande.study.random_trees import random_tree
 from allemande.study.window_choices import is_allowed, near_part, window_choice
 from allemande.topology import Cluster, tune
 
 NETWORKS = 60
-EXPECTED = re.compile(r"expect at most (\d+) % of the bandwidth")
 
 
 def run(cluster: Cluster, algorithm: str, size: int, **options: Any) -> Result:
@@ -45,22 +42,19 @@ def test_steps_have_the_sum_of_their_bounds() -> None:
         assert result.limit_s <= result.bound_s <= result.time_s, seed
 
 
-def test_what_the_tuner_expects_is_what_comes() -> None:
-    """A warning says how much of the bandwidth is there at most: so much that no one else has."""
-    warned = 0
-    for seed in range(3 * NETWORKS):
+def test_networks_that_lose_packets_are_warned_of() -> None:
+    """Others may lose one by chance, because ranks do not move in step."""
+    warned = lossy = 0
+    for seed in range(2 * NETWORKS):
         cluster = random_tree(seed)
-        found = [EXPECTED.search(text) for text in tune(cluster).warnings]
-        expected = [float(match[1]) / 100 for match in found if match]
-        if not expected:
-            continue
-        warned += 1
-        try:
-            result = run(cluster, "sync-shuffle", 400_000)
-        except AllemandeError:
-            continue
-        assert result.fraction_of_limit <= expected[0] + 0.02, seed
-    assert warned > 10
+        result = run(cluster, "sync-shuffle", 100_000)
+        if tune(cluster).warnings:
+            warned += 1
+            lossy += result.dropped > 0
+        else:
+            assert result.dropped <= 0.005 * result.raw["data_packets"], seed
+    assert warned > 20
+    assert lossy > warned / 3
 
 
 # On hundreds of networks 87 % of such windows are near the best (`make bench-windows`), here ten in

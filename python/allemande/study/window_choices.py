@@ -46,7 +46,8 @@ class WindowChoice:
 
 def _grain(tuning: Tuning, window: int) -> int:
     by_rate = max(1, math.ceil(TRAIN_US / tuning.packet_time_us - 1e-9))
-    return min(by_rate, max(1, window // TRAINS_PER_WINDOW), TRAIN_PACKETS_MAX)
+    queued = min(window, tuning.window_packets_max or window)
+    return min(by_rate, max(1, queued // TRAINS_PER_WINDOW), TRAIN_PACKETS_MAX)
 
 
 class _Network:
