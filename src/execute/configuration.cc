@@ -35,10 +35,12 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
     config.limit_time = 0;  // that was of another network
   }
   if (wishes.grain_packets != 0) config.grain_packets = wishes.grain_packets;
-  if (wishes.window_packets == 0) return;
-  // A window that was asked for holds for small exchanges, too.
-  config.window_packets = wishes.window_packets;
-  config.single_window_packets = config.burst_packets = config.seeks_from = 0;
+  if (wishes.window_packets != 0) {
+    // A window that was asked for holds for small exchanges, too.
+    config.window_packets = wishes.window_packets;
+    config.single_window_packets = config.burst_packets = config.seeks_from = 0;
+  }
+  if (tuning != nullptr) set_span(config);
 }
 
 void configure_unknown(transport::Config& config, const Wishes& wishes) {

@@ -90,9 +90,10 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
     execute::configure_unknown(config, wishes);
   }
   // Beyond what the sockets were granted packets would be lost at the receiver.
-  config.window_packets =
-      std::clamp(config.window_packets, 1u,
-                 std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes)));
+  const std::uint32_t fit =
+      std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes));
+  config.window_packets = std::clamp(config.window_packets, 1u, fit);
+  config.burst_packets = std::min(config.burst_packets, fit);
   if (options.integrity == "header") config.covers = wire::Covers::kHeader;
   config.reliability = transport::parse_reliability(options.reliability).value();
   config.send_rule = transport::parse_send_rule(options.send_rule).value();

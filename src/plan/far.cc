@@ -120,7 +120,7 @@ Tuning tune_near(const topology::Cluster& cluster, std::span<const base::HostId>
   if (gathers(phase)) {
     const auto senders = static_cast<std::uint32_t>(members.size() - 1);
     out.window_packets = out.burst_packets =
-        std::max(1u, out.window_packets / (kHostPart * senders));
+        std::max(1u, out.held_packets() / (kHostPart * senders));
   }
   return out;
 }

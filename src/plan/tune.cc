@@ -14,10 +14,9 @@
 // loses nothing: hosts pause, and what others have outstanding bridges that. It is not sent where
 // heads of lines wait, because what waits stands in the way of others.
 //
-// Where Eq 4 allows less, the route is long and queues are short. What is under way is sent all the
-// same, L / (lambda g), and two more as far as a port that is the limit has places: packets are
-// spread over the route, so that few of those that Eq 4 counts together meet, and what is lost
-// costs less than links that idle. Only trains stay together; so they keep to Eq 4 (docs/adr/0092).
+// Where Eq 4 allows less, what is under way is sent all the same, L / (lambda g), and two more as
+// far as a port that is the limit has places: spread over a long route few packets meet, and what
+// is lost costs less than links that idle. Trains stay together and keep to Eq 4 (docs/adr/0092).
 //
 // All this is for blocks of several packets. Where a block is a single one, ranks begin together
 // and end when the first window has hardly left; what is lost takes longer than all else. There no
@@ -62,8 +61,7 @@ constexpr double kUplinkPart = 1.0 / 2;        // of the queue at the limit, for
 // short ones do where all that may be outstanding fits them exactly (docs/adr/0004).
 constexpr double kShortQueue = 24;
 constexpr double kPartOfShort = 0.5;
-// Where nothing is lost. On Myrinets of 16 hosts 4 to 8 packets give 98 % of the limit, 1 packet 74
-// % and 16 packets 88 % on a chain, where heads of lines wait (docs/adr/0035).
+// Where nothing is lost. On Myrinets 4 to 8 packets give 98 % of the limit (docs/adr/0035).
 constexpr double kLeastLossless = 4;
 constexpr double kSpareLossless = 0.1;  // of what is under way
 
@@ -85,7 +83,6 @@ class Tuner {
     ports_ = ports_of(cluster_, hosts_, out_.host_rate_mbit_s);
     if (!ports_.empty()) set_window();
     set_grain();
-    out_.burst_packets = std::max(out_.burst_packets, out_.window_packets);
     return std::move(out_);
   }
 
@@ -155,20 +152,22 @@ class Tuner {
     for (const Port& port : ports_) slowdown = std::max(slowdown, port.load);
     under_way_ = out_.latency_us / (out_.packet_time_us * slowdown);
     const Port* contended = nullptr;
+    double burst = std::numeric_limits<double>::infinity();
     for (const Port& port : ports_) {
-      if (port.fills_up && !port.waits) limit_burst(port);
+      if (port.fills_up && !port.waits) burst = std::min(burst, eq4(port));
       if (!port.fills_up && !port.input_buffered) continue;
       if (contended == nullptr || eq4(port) < eq4(*contended)) contended = &port;
     }
     if (contended != nullptr && loses()) out_.window_packets_max = packets(eq4());
     out_.window_packets = packets(window());
+    out_.burst_packets = std::isinf(burst) ? out_.window_packets : packets(burst);
+    warn_queue();
     const double single = at_limit();
     if (single < out_.window_packets) out_.single_window_packets = packets(single);
     if (contended == nullptr) return;
     out_.nu = contended->nu;
     out_.window_with_acks = packets(eq4(*contended) / 2);
     out_.contended_port = contended->name;
-    warn_queue(*contended);
   }
 
   bool loses() const {
@@ -210,18 +209,18 @@ class Tuner {
   }
 
   static double eq4(const Port& port) { return port.queue / port.nu; }
-
   double eq4() const {
-    double least = std::numeric_limits<double>::infinity();
+    const Port* port = shortest();
+    return port == nullptr ? std::numeric_limits<double>::infinity() : eq4(*port);
+  }
+  // Of the ports that lose packets the one where Eq 4 allows the least.
+  const Port* shortest() const {
+    const Port* least = nullptr;
     for (const Port& port : ports_) {
-      if (!port.waits && (port.fills_up || port.input_buffered)) least = std::min(least, eq4(port));
+      if (port.waits || !(port.fills_up || port.input_buffered)) continue;
+      if (least == nullptr || eq4(port) < eq4(*least)) least = &port;
     }
     return least;
-  }
-
-  void limit_burst(const Port& port) {
-    const std::uint32_t burst = packets(eq4(port));
-    if (out_.burst_packets == 0 || burst < out_.burst_packets) out_.burst_packets = burst;
   }
 
   void set_grain() {
@@ -229,23 +228,24 @@ class Tuner {
     const std::uint32_t payload =
         std::max(cluster_.framing.mtu_bytes, topology::kIpUdpBytes + 1) - topology::kIpUdpBytes;
     const std::uint32_t by_kernel = std::clamp(kGsoBytesMax / payload, 1u, kGsoSegmentsMax);
-    std::uint32_t queued = out_.window_packets;
-    if (out_.window_packets_max > 0) queued = std::min(queued, out_.window_packets_max);
-    const std::uint32_t by_queue = std::max(1u, queued / kTrainsPerWindow);
+    const std::uint32_t by_queue = std::max(1u, out_.held_packets() / kTrainsPerWindow);
     const auto by_rate = static_cast<std::uint32_t>(
         std::clamp(std::ceil(kTrainUs / out_.packet_time_us - kTolerance), 1.0,
                    static_cast<double>(kGsoSegmentsMax)));
     out_.grain_packets = std::min({by_rate, by_queue, by_kernel});
   }
 
-  void warn_queue(const Port& contended) {
-    if (out_.window_packets_max == 0 || out_.window_packets_max >= out_.window_packets_min) return;
+  // Phases between sites are paced and have windows of their own (plan/far.h).
+  void warn_queue() {
+    const Port* least = shortest();
+    if (least == nullptr || !topology::sites(cluster_).of.empty()) return;
+    if (std::min(out_.window_packets, out_.window_packets_min) <= packets(eq4(*least))) return;
     out_.warnings.push_back(fmt::format(
-        "{:.0f} packets keep a host busy over {:.0f} us, but the queue of {} packets at {} (nu = "
-        "{:.2f}) surely holds {} of each: packets may be lost and sent again; a longer queue there "
-        "would help",
-        std::ceil(under_way_), out_.latency_us, contended.queue, contended.name, contended.nu,
-        out_.window_packets_max));
+        "{} packets of each host are under way over {:.0f} us, but the queue of {} packets at {} "
+        "(nu = {:.2f}) surely holds {} of each: packets may be lost and sent again; a longer queue "
+        "there would help",
+        out_.window_packets, out_.latency_us, least->queue, least->name, least->nu,
+        eq4(*least) < 1 ? "not one" : fmt::format("{}", packets(eq4(*least)))));
   }
 
   const Cluster& cluster_;

@@ -1,6 +1,7 @@
 // Derives the settings of the transport from the cluster file (docs/references.md section 3).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,13 +29,18 @@ struct Tuning {
   // floor(B_L / nu) (Eq 4) may lose packets. window_packets_max 0: no window loses packets.
   std::uint32_t window_packets_min = 1;
   std::uint32_t window_packets_max = 0;
-  std::uint32_t grain_packets = 1;  // train length from rate and window
+  std::uint32_t grain_packets = 1;  // train length, from rate, window and Eq 4
   double host_rate_mbit_s = 0;      // the slowest participant's host link
   double packet_time_us = 0;        // one full frame on that link
   std::uint32_t mtu_bytes = 1500;
   double latency_us = 0;              // L: one full frame over the longest route, idle network
   std::string contended_port;         // "leaf0 -> core", with the queue that gives the window
-  std::vector<std::string> warnings;  // for networks that no window suits
+  std::vector<std::string> warnings;  // for networks whose queues may lose what is under way
+
+  // Packets of the window that may be anywhere at once without a loss.
+  std::uint32_t held_packets() const {
+    return window_packets_max == 0 ? window_packets : std::min(window_packets, window_packets_max);
+  }
 };
 Tuning tune(const topology::Cluster& cluster, std::span<const base::HostId> hosts);
 

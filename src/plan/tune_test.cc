@@ -258,8 +258,8 @@ TEST(Tune, CutThroughSwitchesDoNotStoreTheFrame) {
   EXPECT_NEAR(tuning.latency_us, tuning.packet_time_us, 1e-9);
 }
 
-// Eq 4 counts packets that meet only by chance where they are spread over a long route: simulated
-// with output-queued leaves and these queues, what is under way loses none (docs/adr/0092).
+// Eq 4 counts packets that meet only by chance where they are spread over a long route
+// (docs/adr/0092).
 TEST(Tune, WhatIsUnderWayIsSentOverALongRoute) {
   Cluster cluster = tam(8, 4);
   for (topology::Link& link : cluster.links) link.latency_us = 1000;
@@ -272,8 +272,10 @@ TEST(Tune, WhatIsUnderWayIsSentOverALongRoute) {
   const Tuning tuning = tune_all(cluster);
   EXPECT_EQ(tuning.window_packets, 38u);
   ASSERT_EQ(tuning.warnings.size(), 1u);
-  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("36 packets keep a host busy over 4266 us"));
-  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("at leaf0 -> h0 (nu = 1.00) surely holds 7"));
+  EXPECT_THAT(tuning.warnings[0],
+              testing::HasSubstr("38 packets of each host are under way over 4266 us"));
+  EXPECT_THAT(tuning.warnings[0],
+              testing::HasSubstr("at leaf0 -> h0 (nu = 1.00) surely holds 7 of each"));
 }
 
 TEST(Tune, AnUplinkThatIsTheLimitHasLessUnderWay) {
@@ -283,6 +285,33 @@ TEST(Tune, AnUplinkThatIsTheLimitHasLessUnderWay) {
   const Tuning tuning = tune_all(cluster);  // 4.27 times slower: 64 / 15 hosts share it
   EXPECT_EQ(tuning.window_packets_max, 1u);
   EXPECT_EQ(tuning.window_packets, 9u);
+  ASSERT_EQ(tuning.warnings.size(), 1u);
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("9 packets of each host are under way"));
+  EXPECT_EQ(tuning.burst_packets, 1u);
+}
+
+// Eq 4 allows less than keeps a host busy, and more than the uplink lets it have under way.
+TEST(Tune, QueuesThatHoldWhatIsUnderWayAreNotWarnedOf) {
+  Cluster cluster = build_tree(TreeSpec{.groups = {8, 8},
+                                        .uplink_mbit_s = 100,
+                                        .uplink_queue_packets = 100,
+                                        .core_queue_packets = 100});
+  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  const Tuning tuning = tune_all(cluster);
+  EXPECT_EQ(tuning.window_packets_max, 23u);
+  EXPECT_EQ(tuning.window_packets_min, 38u);
+  EXPECT_EQ(tuning.window_packets, 11u);
+  EXPECT_TRUE(tuning.warnings.empty());
+}
+
+TEST(Tune, AQueueWithoutAPlaceForEachHostHoldsNotOne) {
+  const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
+                                                     .uplink_mbit_s = 200,
+                                                     .host_queue_packets = 1000,
+                                                     .uplink_queue_packets = 2,
+                                                     .core_queue_packets = 2}));
+  ASSERT_EQ(tuning.warnings.size(), 1u);
+  EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("surely holds not one of each"));
 }
 
 Tuning on_one_switch(double rate_mbit_s, std::uint32_t queue, std::uint32_t mtu) {

@@ -28,8 +28,11 @@ def test_short_ends_of_blocks_lose_nothing(seed: int) -> None:
 @pytest.mark.parametrize(("seed", "size"), SINGLE_PACKETS)
 def test_blocks_of_one_packet_lose_nothing(seed: int, size: int) -> None:
     network = random_network(seed)
+    tuning = tune(network)
+    enough = tuning.single_window_packets or tuning.window_packets
+    assert enough < tuning.window_packets_min
     assert run_case(make_case(network, "sync-shuffle", size)).dropped == 0
-    wide = tune(network).window_packets_min + 2  # what keeps hosts busy, and two
+    wide = tuning.window_packets_min + 2
     assert run_case(make_case(network, "sync-shuffle", size, window_packets=wide)).dropped > 0
 
 

@@ -1,4 +1,4 @@
-"""Bound, window and what the tuner expects, on networks drawn at random and simulated."""
+"""Bound, window and what the tuner warns of, on networks drawn at random and simulated."""
 
 from __future__ import annotations
 
