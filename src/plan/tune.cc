@@ -151,16 +151,11 @@ class Tuner {
     double slowdown = 1;  // lambda
     for (const Port& port : ports_) slowdown = std::max(slowdown, port.load);
     under_way_ = out_.latency_us / (out_.packet_time_us * slowdown);
-    const Port* contended = nullptr;
-    double burst = std::numeric_limits<double>::infinity();
-    for (const Port& port : ports_) {
-      if (port.fills_up && !port.waits) burst = std::min(burst, eq4(port));
-      if (!port.fills_up && !port.input_buffered) continue;
-      if (contended == nullptr || eq4(port) < eq4(*contended)) contended = &port;
-    }
+    const Port* contended = shortest(counts);
+    const Port* filled = shortest([](const Port& port) { return port.fills_up && !port.waits; });
     if (contended != nullptr && loses()) out_.window_packets_max = packets(eq4());
     out_.window_packets = packets(window());
-    out_.burst_packets = std::isinf(burst) ? out_.window_packets : packets(burst);
+    out_.burst_packets = filled == nullptr ? out_.window_packets : packets(eq4(*filled));
     warn_queue();
     const double single = at_limit();
     if (single < out_.window_packets) out_.single_window_packets = packets(single);
@@ -208,17 +203,19 @@ class Tuner {
     return least;
   }
 
+  static bool counts(const Port& port) { return port.fills_up || port.input_buffered; }
+  static bool drops(const Port& port) { return counts(port) && !port.waits; }
   static double eq4(const Port& port) { return port.queue / port.nu; }
   double eq4() const {
-    const Port* port = shortest();
+    const Port* port = shortest(drops);
     return port == nullptr ? std::numeric_limits<double>::infinity() : eq4(*port);
   }
-  // Of the ports that lose packets the one where Eq 4 allows the least.
-  const Port* shortest() const {
+  // Of such ports the one where Eq 4 allows the least; null: there is none.
+  template <typename Matches>
+  const Port* shortest(Matches matches) const {
     const Port* least = nullptr;
     for (const Port& port : ports_) {
-      if (port.waits || !(port.fills_up || port.input_buffered)) continue;
-      if (least == nullptr || eq4(port) < eq4(*least)) least = &port;
+      if (matches(port) && (least == nullptr || eq4(port) < eq4(*least))) least = &port;
     }
     return least;
   }
@@ -237,9 +234,10 @@ class Tuner {
 
   // Phases between sites are paced and have windows of their own (plan/far.h).
   void warn_queue() {
-    const Port* least = shortest();
-    if (least == nullptr || !topology::sites(cluster_).of.empty()) return;
+    const Port* least = shortest(drops);
+    if (least == nullptr) return;
     if (std::min(out_.window_packets, out_.window_packets_min) <= packets(eq4(*least))) return;
+    if (!topology::sites(cluster_).of.empty()) return;
     out_.warnings.push_back(fmt::format(
         "{} packets of each host are under way over {:.0f} us, but the queue of {} packets at {} "
         "(nu = {:.2f}) surely holds {} of each: packets may be lost and sent again; a longer queue "

@@ -37,6 +37,19 @@ Cluster tam(std::uint32_t d1, std::uint32_t d2) {
   return input_buffered(build_tree(TreeSpec{.groups = std::vector<std::uint32_t>(d2, d1)}));
 }
 
+// Two leaves of four hosts; only the queues before and behind the uplinks are short.
+Cluster limited_by_uplinks(double uplink_mbit_s, std::uint32_t queue) {
+  return build_tree(TreeSpec{.groups = {4, 4},
+                             .uplink_mbit_s = uplink_mbit_s,
+                             .host_queue_packets = 1000,
+                             .uplink_queue_packets = queue,
+                             .core_queue_packets = queue});
+}
+
+void lengthen(Cluster& cluster) {
+  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+}
+
 TEST(Tune, PublishedWindows) {
   EXPECT_EQ(tune_all(tam(8, 2)).window_with_acks, 5u);
   EXPECT_EQ(tune_all(tam(8, 3)).window_with_acks, 4u);
@@ -97,11 +110,7 @@ TEST(Tune, AnUplinkThatIsTheLimitCountsWithEverybodyBelowIt) {
 // 77 and 78 %, and with 4 some are lost.
 TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
   for (const auto& [queue, window] : {std::pair{10u, 3u}, {11u, 4u}, {2u, 3u}, {100u, 15u}}) {
-    const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
-                                                       .uplink_mbit_s = 200,
-                                                       .host_queue_packets = 1000,
-                                                       .uplink_queue_packets = queue,
-                                                       .core_queue_packets = queue}));
+    const Tuning tuning = tune_all(limited_by_uplinks(200, queue));
     EXPECT_EQ(tuning.window_packets, window) << queue;
     EXPECT_EQ(tuning.window_packets_min, 3u);
     EXPECT_EQ(tuning.warnings.empty(), queue > 2);
@@ -113,11 +122,7 @@ TEST(Tune, AnUplinkThatIsTheLimitHasPlacesForWhatIsNotUnderWay) {
 // With two places longer blocks have no more.
 TEST(Tune, SinglePacketsDoNotFillAnUplinkThatIsTheLimit) {
   for (const auto& [queue, window] : {std::pair{10u, 3u}, {2u, 0u}, {100u, 0u}}) {
-    const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
-                                                       .uplink_mbit_s = 100,
-                                                       .host_queue_packets = 1000,
-                                                       .uplink_queue_packets = queue,
-                                                       .core_queue_packets = queue}));
+    const Tuning tuning = tune_all(limited_by_uplinks(100, queue));
     EXPECT_EQ(tuning.single_window_packets, window) << queue;
     EXPECT_LT(window, tuning.window_packets);
   }
@@ -262,7 +267,7 @@ TEST(Tune, CutThroughSwitchesDoNotStoreTheFrame) {
 // (docs/adr/0092).
 TEST(Tune, WhatIsUnderWayIsSentOverALongRoute) {
   Cluster cluster = tam(8, 4);
-  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  lengthen(cluster);
   EXPECT_EQ(tune_all(cluster).window_packets_min, 36u);  // 4000 us + 2.2 packets of 121 us
   EXPECT_EQ(tune_all(cluster).window_packets_max, 7u);
   EXPECT_EQ(tune_all(cluster).window_packets, 38u);
@@ -281,7 +286,7 @@ TEST(Tune, WhatIsUnderWayIsSentOverALongRoute) {
 TEST(Tune, AnUplinkThatIsTheLimitHasLessUnderWay) {
   Cluster cluster = build_tree(TreeSpec{
       .groups = {8, 8}, .uplink_mbit_s = 100, .uplink_queue_packets = 8, .core_queue_packets = 8});
-  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  lengthen(cluster);
   const Tuning tuning = tune_all(cluster);  // 4.27 times slower: 64 / 15 hosts share it
   EXPECT_EQ(tuning.window_packets_max, 1u);
   EXPECT_EQ(tuning.window_packets, 9u);
@@ -296,7 +301,7 @@ TEST(Tune, QueuesThatHoldWhatIsUnderWayAreNotWarnedOf) {
                                         .uplink_mbit_s = 100,
                                         .uplink_queue_packets = 100,
                                         .core_queue_packets = 100});
-  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  lengthen(cluster);
   const Tuning tuning = tune_all(cluster);
   EXPECT_EQ(tuning.window_packets_max, 23u);
   EXPECT_EQ(tuning.window_packets_min, 38u);
@@ -305,11 +310,7 @@ TEST(Tune, QueuesThatHoldWhatIsUnderWayAreNotWarnedOf) {
 }
 
 TEST(Tune, AQueueWithoutAPlaceForEachHostHoldsNotOne) {
-  const Tuning tuning = tune_all(build_tree(TreeSpec{.groups = {4, 4},
-                                                     .uplink_mbit_s = 200,
-                                                     .host_queue_packets = 1000,
-                                                     .uplink_queue_packets = 2,
-                                                     .core_queue_packets = 2}));
+  const Tuning tuning = tune_all(limited_by_uplinks(200, 2));
   ASSERT_EQ(tuning.warnings.size(), 1u);
   EXPECT_THAT(tuning.warnings[0], testing::HasSubstr("surely holds not one of each"));
 }
@@ -335,7 +336,7 @@ TEST(Tune, GrainGrowsWithTheRateWithinWindowAndKernel) {
 TEST(Tune, TrainsAreNoLongerOverALongRoute) {
   Cluster cluster =
       build_tree(TreeSpec{.groups = {8}, .host_mbit_s = 100'000, .host_queue_packets = 12});
-  for (topology::Link& link : cluster.links) link.latency_us = 1000;
+  lengthen(cluster);
   const Tuning tuning = tune_all(cluster);
   EXPECT_GT(tuning.window_packets, 1000u);
   EXPECT_EQ(tuning.grain_packets, 3u);

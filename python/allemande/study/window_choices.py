@@ -44,6 +44,12 @@ class WindowChoice:
     allowed: bool  # is_allowed
 
 
+def jitter_us(seed: int, tuning: Tuning) -> float:
+    """How late ranks of this network enter an exchange, on average."""
+    frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
+    return max(JITTER_US_MIN, frames * tuning.packet_time_us)
+
+
 def _grain(tuning: Tuning, window: int) -> int:
     by_rate = max(1, math.ceil(TRAIN_US / tuning.packet_time_us - 1e-9))
     queued = min(window, tuning.window_packets_max or window)
@@ -58,8 +64,7 @@ class _Network:
         self.tuning = tune(cluster)
         self.size = size
         self.packets = math.ceil(size / payload_bytes(cluster)) * (len(cluster.hosts) - 1)
-        frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
-        self.jitter_us = max(JITTER_US_MIN, frames * self.tuning.packet_time_us)
+        self.jitter_us = jitter_us(seed, self.tuning)
 
     def mean_s(self, window: int, seeds: Sequence[int], longest_s: float) -> float:
         """`window` 0: as tuned. Infinite where an exchange takes longer than `longest_s`."""

@@ -10,7 +10,6 @@ Ends with 1 when a figure is missed.
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from allemande.entry import run_command
 from allemande.quantities import format_seconds, format_size
 from allemande.study.measuring import on_networks
 from allemande.study.random_trees import random_tree
-from allemande.study.window_choices import JITTER_FRAMES, JITTER_US_MIN
+from allemande.study.window_choices import jitter_us
 from allemande.tables import right, ruled_table
 from allemande.topology import Cluster, tune
 
@@ -59,12 +58,11 @@ class Pair:
 def exchanges_on(seed: int, size: int) -> tuple[Cluster, dict[str, Any]]:
     """The network of this seed, and the simulator's options for exchanges of one size."""
     cluster = random_tree(seed, LATENCY_US)
-    frames = random.Random(f"jitter {seed}").choice(JITTER_FRAMES)
     return cluster, {
         "algorithm": "sync-shuffle",
         "size": size,
         "exchanges": EXCHANGES,
-        "jitter_us": max(JITTER_US_MIN, frames * tune(cluster).packet_time_us),
+        "jitter_us": jitter_us(seed, tune(cluster)),
         "seed": 1,
     }
 
