@@ -110,7 +110,12 @@ def test_void_rounds_do_not_count_while_there_are_others() -> None:
     bad, good = record([9.0], softnet_drops=3), record([1.0, 1.0])
     mixed = make_figure(candidate, 1000, 0.5, [bad, good])
     assert (mixed.median_s, mixed.void, mixed.rounds) == (1.0, False, 1)
+    assert (mixed.calls, mixed.void_calls) == (2, 1)
+    assert warnings([mixed]) == [
+        "openmpi, 1000 bytes: 1 of 3 calls are left out: the machine was too slow for them"
+    ]
     void = make_figure(candidate, 1000, 0.5, [bad])
+    assert (void.calls, void.void_calls) == (1, 0)
     assert void.void
     assert void.void_reason == "3 packets dropped by the machine's softnet queue"
 

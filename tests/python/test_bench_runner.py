@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from allemande.bench import runner as runner_module
 from allemande.bench.candidates import Candidate, parse_candidates
+from allemande.bench.conditions import Conditions
 from allemande.bench.job_plan import JobPlan
 from allemande.bench.runner import REPEATS_OF_VOID_MAX, Effort, Runner
 from allemande.bench.setting import REAL_TIMERS
@@ -183,6 +184,13 @@ def test_void_runs_are_repeated(
     figure = make_runner(bed, rounds=1).run()[0]
     assert len(bed.launches) == launched
     assert (figure.median_s, figure.void, figure.wrong_bytes) == (median_s, void, wrong_bytes)
+
+
+def test_a_void_cold_call_is_left_out_and_counted() -> None:
+    bed = FakeBed({"mpich": [VOID] * (1 + REPEATS_OF_VOID_MAX) + ['{"seconds": 1}']})
+    plan = replace(JobPlan.of(Workload({10: 0.5})), conditions=Conditions(cold=True))
+    (figure,) = make_runner(bed, rounds=1, plan=plan).run()
+    assert (figure.median_s, figure.calls, figure.void_calls) == (1.0, 1, 1)
 
 
 def test_a_candidate_that_keeps_failing_is_left_out() -> None:

@@ -59,6 +59,7 @@ class Figure:
     high_s: float | None = None
     spread: float | None = None
     calls: int = 0
+    void_calls: int = 0  # left out: their launch was void, three times, and another was valid
     rounds: int = 0
     ratio_to_best_stock: float | None = None  # best stock's median / this median: above 1 is faster
     frames: int = 0  # Ethernet frames sent by all hosts, acknowledgements included
@@ -172,6 +173,11 @@ def _path_loads(candidate: Candidate, used: Sequence[SizeRecord]) -> list[int] |
     return None if candidate.stock else together.path_loads or None
 
 
+def _left_out(every: Sequence[SizeRecord], used: Sequence[SizeRecord]) -> int:
+    calls = sum(len(record.seconds) + record.void_calls for record in every)
+    return calls - sum(len(record.seconds) for record in used)
+
+
 def make_figure(
     candidate: Candidate,
     size: int,
@@ -216,6 +222,7 @@ def make_figure(
         high_s=summary.high if summary else None,
         spread=summary.spread if summary else None,
         calls=len(seconds),
+        void_calls=_left_out(every, used),
         rounds=len(used),
         frames=frames,
         dropped=max(0, frames - received),
@@ -284,4 +291,10 @@ def warnings(figures: Sequence[Figure]) -> list[str]:
             lines.append(f"{where}: {figure.wrong_bytes} WRONG BYTES")
         if figure.void:
             lines.append(f"{where}: void: {figure.void_reason}")
+        elif figure.void_calls:
+            both = figure.calls + figure.void_calls
+            lines.append(
+                f"{where}: {figure.void_calls} of {both} calls are left out: the machine was too "
+                "slow for them"
+            )
     return [*lines, *_busy_warning(figures)]

@@ -49,6 +49,7 @@ class SizeRecord:
     path_loads: list[int] = field(default_factory=list)
     # The timed seconds, and what each background flow carried in them; one entry per launch.
     background: list[tuple[float, list[float]]] = field(default_factory=list)
+    void_calls: int = 0  # timed calls of void launches that were left out, beside `seconds`
 
     def count(self, name: str, more: int) -> None:
         self.counters[name] = self.counters.get(name, 0) + more
@@ -193,6 +194,7 @@ def join_records(
         joined.step_seconds += record.step_seconds
         joined.warmup_seconds += record.warmup_seconds
         joined.wrong_bytes += record.wrong_bytes
+        joined.void_calls += record.void_calls
         joined.cpu_idle_s += record.cpu_idle_s
         joined.cpu_total_s += record.cpu_total_s
         joined.background += record.background

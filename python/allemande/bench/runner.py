@@ -238,6 +238,9 @@ class Runner:
             wrong = sum(record.wrong_bytes for record in found)
             joined = join_records(valid or found)
             joined.wrong_bytes = wrong
+            if valid:
+                calls = sum(len(record.seconds) for record in found)
+                joined.void_calls = calls - len(joined.seconds)
             self.outcome.of(candidate, size).append(joined)
 
     def _measure(
