@@ -37,10 +37,12 @@ class SendLog {
     }
     return std::nullopt;
   }
-  // The mean time from one packet to the next, up to `now`; nothing until the log is full.
-  std::optional<base::Nanos> spacing(base::Nanos now) const {
-    if (count_ < entries_.size()) return std::nullopt;
-    return (now - entries_[count_ & mask()].at) / static_cast<base::Nanos>(entries_.size());
+  // The mean time from one packet to the next, up to `now`. A short exchange counts from its begin,
+  // once more than `window` packets were sent, which leave at once; nothing before.
+  std::optional<base::Nanos> spacing(base::Nanos now, std::uint64_t window) const {
+    if (count_ <= window || count_ < kLeast) return std::nullopt;
+    const std::uint64_t held = std::min<std::uint64_t>(count_, entries_.size());
+    return (now - entries_[(count_ - held) & mask()].at) / static_cast<base::Nanos>(held);
   }
   base::Nanos latest() const { return count_ == 0 ? 0 : entries_[(count_ - 1) & mask()].at; }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }

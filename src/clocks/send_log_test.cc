@@ -41,17 +41,26 @@ TEST(SendLog, HoldsTwiceWhatIsUnderWay) {
 }
 
 TEST(SendLog, TellsHowClosePacketsFollowOneAnother) {
-  EXPECT_FALSE(filled(kHeld - 1).spacing(10 * kHeld));
-  EXPECT_EQ(filled(kHeld).spacing(10 * kHeld), 10);
-  EXPECT_EQ(filled(3 * kHeld).spacing(10 * 3 * kHeld), 10);
-  EXPECT_EQ(filled(kHeld).spacing(20 * kHeld), 20);
+  EXPECT_FALSE(filled(kHeld - 1).spacing(10 * kHeld, 8)) << "so few say little";
+  EXPECT_EQ(filled(kHeld).spacing(10 * kHeld, 8), 10);
+  EXPECT_EQ(filled(3 * kHeld).spacing(10 * 3 * kHeld, 8), 10);
+  EXPECT_EQ(filled(kHeld).spacing(20 * kHeld, 8), 20);
+}
+
+TEST(SendLog, TellsItOfAnExchangeOfLittleMoreThanTheWindow) {
+  SendLog log(800);  // holds 2048
+  for (std::uint32_t i = 0; i < 801; ++i) {
+    EXPECT_FALSE(log.spacing(10 * i, 800)) << "what leaves at once says nothing of the links";
+    log.add(10 * i, 0, i);
+  }
+  EXPECT_EQ(log.spacing(20 * 801, 800), 20);
 }
 
 TEST(SendLog, BeginsAnewWithAnExchange) {
   SendLog log = filled(kHeld);
   log.clear();
   EXPECT_FALSE(log.sent_at(0, 0));
-  EXPECT_FALSE(log.spacing(0));
+  EXPECT_FALSE(log.spacing(0, 8));
   EXPECT_EQ(log.latest(), 0);
 }
 

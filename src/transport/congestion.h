@@ -82,7 +82,7 @@ class Congestion {
   // What this rank gets of the link, by what it has sent last.
   void measure(base::Nanos now, bool sending) {
     if (limit_time_ == 0) return;
-    const auto spacing = sends_.spacing(sending ? now : sends_.latest());
+    const auto spacing = sends_.spacing(sending ? now : sends_.latest(), yield_.full());
     if (spacing) crowd_.measured(*spacing, window(), busy_window());
   }
   // The window that keeps the links busy without a queue.

@@ -46,6 +46,21 @@ TEST_F(CongestionTest, LossesAtFullSpeedCutItNoFurtherThanLinksStayBusy) {
   EXPECT_EQ(congestion.window(), 6u) << "one and a half of the four packets on the way";
 }
 
+TEST_F(CongestionTest, AnExchangeOfFewPacketsShowsItsSpeedToo) {
+  Config config;
+  config.window_packets = 800;
+  config.limit_time = kAlone;
+  config.latency = 798 * kAlone;
+  Congestion congestion(config);
+  congestion.begin(0, 800, kCycle, kAlone);
+  send(congestion, 1200, kAlone);  // half of what tells it of a long one
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(congestion.lost(now_, true));
+  congestion.begin(now_, 800, kCycle, kAlone);
+  send(congestion, 1200, 2 * kAlone);
+  congestion.lost(now_, true);
+  EXPECT_TRUE(congestion.lost(now_, true)) << "others have half of the link";
+}
+
 TEST_F(CongestionTest, YieldsOnlyWhereItIsTo) {
   Congestion congestion = make(false);
   send(congestion, 1000, 2 * kAlone);
