@@ -38,6 +38,7 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   if (config.seeks_from > 0) config.seeks_from = std::max(1u, config.seeks_from / parts);
   config.burst_packets /= parts;
   config.packet_time *= parts;
+  config.link_time *= parts;
   config.limit_time *= parts;
   return config;
 }

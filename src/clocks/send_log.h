@@ -44,6 +44,7 @@ class SendLog {
     const std::uint64_t held = std::min<std::uint64_t>(count_, entries_.size());
     return (now - entries_[(count_ - held) & mask()].at) / static_cast<base::Nanos>(held);
   }
+  std::uint64_t count() const { return count_; }  // of the exchange
   base::Nanos latest() const { return count_ == 0 ? 0 : entries_[(count_ - 1) & mask()].at; }
   std::size_t bytes() const { return entries_.capacity() * sizeof(Entry); }
 

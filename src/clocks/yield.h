@@ -75,6 +75,12 @@ class Yield {
     busy_ = std::min(asked_, packets);
     if (!cut_ && !yielding()) found_ = window_ = full_ = std::max(full_, busy_);
   }
+  // The full window is this from now on (clocks/climb.h).
+  void set(std::uint32_t packets) {
+    if (seeks_from_ == 0) return;
+    attempted_ = false;
+    found_ = window_ = full_ = busy_ = std::min(asked_, packets);
+  }
   // Nothing is known of others any more. What was found of the queues stays.
   void forget() {
     const Yield before = *this;
@@ -88,6 +94,8 @@ class Yield {
   bool yielding() const { return window_ < full_; }
   std::uint32_t window() const { return window_; }
   std::uint32_t full() const { return full_; }
+  bool was_cut() const { return cut_; }           // the full window, once
+  std::uint32_t asked() const { return asked_; }  // the most that the full window may be
 
  private:
   void miss(std::uint32_t window) {
@@ -102,9 +110,9 @@ class Yield {
   static constexpr std::uint32_t kFailuresMax = 8;
 
   std::uint32_t seeks_from_ = 0;
-  bool cut_ = false;            // the full window was, once
-  std::uint32_t busy_ = 0;      // links idle with less, as far as is known
-  std::uint32_t asked_ = 0;     // the most that the full window may be
+  bool cut_ = false;
+  std::uint32_t busy_ = 0;  // links idle with less, as far as is known
+  std::uint32_t asked_ = 0;
   std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is known
   std::uint32_t failures_ = 0;  // of attempts at a larger one, in a row
   bool attempted_ = false;      // the full window is such an attempt

@@ -77,13 +77,19 @@ void BringUp::set_times(transport::Config& config) const {
   if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
   if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
+  bool told = false;
   if (const double mbit_s = io::interface_speed(driver_->endpoint().local(0)); mbit_s > 0) {
     config.packet_time = base::frame_time(config.datagram_bytes, mbit_s);
+    told = true;
   }
   // Interfaces of virtual machines tell any speed. What was measured holds the time of hosts too,
   // so it counts only where it is much longer: timers bear a factor of 16 (transport/delays.h).
   constexpr base::Nanos kMuch = 16;
-  if (job_.frame_time > kMuch * config.packet_time) config.packet_time = job_.frame_time;
+  if (job_.frame_time > kMuch * config.packet_time) {
+    config.packet_time = job_.frame_time;
+    told = true;
+  }
+  config.link_time = told ? config.packet_time : 0;
 }
 
 }  // namespace alm::communicator

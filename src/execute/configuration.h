@@ -14,6 +14,9 @@
 
 namespace alm::execute {
 
+// The longest train where no cluster file says what queues hold; TCP's are up to 44.
+constexpr std::uint32_t kUnknownTrainMax = 16;
+
 // Values that options set in place of the tuned ones; 0: not set.
 struct Wishes {
   std::uint32_t window_packets = 0;

@@ -70,6 +70,7 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
       endpoint.pace_when_seen = true;
     }
   }
+  if (tuning == nullptr) endpoint.grain_packets = execute::kUnknownTrainMax;
   if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
   const std::uint32_t paths = paths_asked(options).value_or(links);
   const bool chooses = paths > 1 && finds_routes(options, links);

@@ -40,6 +40,7 @@ transport::Config undescribed(transport::Config config, const Scenario& scenario
   const Options& asked = scenario.asked;
   const plan::Tuning truly = plan::tune(cluster, scenario.hosts);
   config.packet_time = packet_time_of(config, cluster, truly);  // interfaces tell their speed
+  config.link_time = config.packet_time;
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
   config.idle_round_trip =
       std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +

@@ -62,6 +62,10 @@ struct Config {
   // The window is sought, from so many packets on up to window_packets: what queues and ways hold
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
+  // Larger windows are attempted (clocks/climb.h), with trains of up to so many packets.
+  bool climbs = false;
+  std::uint32_t train_packets_max = 1;
+  base::Nanos link_time = 0;  // one full frame on the host's link, as its interface tells
   // Of a full packet and a short answer, while nobody else sends; 0: not known.
   base::Nanos idle_round_trip = 0;
   bool piggyback_acks = true;  // false, for study: explicit acks alone, none on data

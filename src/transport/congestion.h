@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "clocks/climb.h"
 #include "clocks/crowd.h"
 #include "clocks/pipe.h"
 #include "clocks/send_log.h"
@@ -23,10 +24,15 @@ class Congestion {
         other_(config.seeks_from),
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
+        climb_(config.link_time),
         limit_time_(config.limit_time),
         latency_(config.latency),
         yields_(config.yields),
-        seeks_(config.seeks_from > 0) {}
+        seeks_(config.seeks_from > 0),
+        // Two ranks wake while the first window passes the link, or the link is the limit.
+        climbs_(seeks_ && config.climbs &&
+                config.seeks_from * config.link_time < 2 * config.timer_least),
+        train_most_(config.train_packets_max) {}
 
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
   // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
@@ -36,17 +42,22 @@ class Congestion {
              bool single = false) {
     sends_.clear();
     lossy_ = false;
+    began_ = now;
     if (std::exchange(single_, single) != single) std::swap(yield_, other_);
     yield_.begin(window, cycle);
     crowd_.begin(alone, cycle);
     pipe_.begin(now, cycle);
   }
-  // It has sent everything.
-  void end(base::Nanos now, const clocks::SeenTrips& seen) {
+  // It has sent everything. `counts`: all ranks have sent as much, so long before `now` as it says.
+  void end(base::Nanos now, const clocks::SeenTrips& seen, bool counts = false) {
     was_lossy_ = lossy_;
     measure(now, false);
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
+    if (!climbs_ || !counts) return;
+    const bool lossy = lossy_ || yield_.was_cut();
+    const auto next = climb_.end(now - began_, sends_.count(), window(), yield_.asked(), lossy);
+    if (next) yield_.set(*next);
   }
   void forget() {
     yield_.forget();
@@ -73,6 +84,11 @@ class Congestion {
 
   std::uint32_t window() const { return yield_.window(); }
   bool yielding() const { return yield_.yielding(); }
+  // Packets that go to one partner at once.
+  std::uint32_t train(std::uint32_t least) const {
+    return climb_.trains() ? std::max(least, std::min(train_most_, window() / kTrainsPerWindow))
+                           : least;
+  }
   bool lossy() const { return lossy_; }
   bool was_lossy() const { return was_lossy_; }  // the exchange before
   bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
@@ -91,13 +107,18 @@ class Congestion {
     return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
   }
 
+  static constexpr std::uint32_t kTrainsPerWindow = 4;
+
   clocks::Yield yield_, other_;  // of exchanges like the running one; of the others
   bool single_ = false;
   clocks::SendLog sends_;
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;
+  clocks::Climb climb_;
   base::Nanos limit_time_, latency_;
-  bool yields_, seeks_;
+  bool yields_, seeks_, climbs_;
+  std::uint32_t train_most_;
+  base::Nanos began_ = 0;
   bool lossy_ = false, was_lossy_ = false;
 };
 

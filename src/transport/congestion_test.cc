@@ -61,6 +61,62 @@ TEST_F(CongestionTest, AnExchangeOfFewPacketsShowsItsSpeedToo) {
   EXPECT_TRUE(congestion.lost(now_, true)) << "others have half of the link";
 }
 
+// Hosts take 8 us to answer a window, whatever its packets take on links.
+class SlowHostsTest : public CongestionTest {
+ protected:
+  SlowHostsTest() {
+    config_.window_packets = 1024;
+    config_.seeks_from = 4;
+    config_.climbs = true;
+    config_.train_packets_max = 16;
+  }
+  void exchange(Congestion& congestion, bool counts = true) {
+    congestion.begin(now_, 1024, kCycle, 0);
+    const std::uint32_t window = congestion.window();
+    for (int i = 0; i < 4096; ++i) {
+      if (i % window == 0) now_ += 8000;
+      congestion.sent(now_, 1, next_++, {});
+    }
+    congestion.end(now_, {}, counts);
+  }
+  Config config_;
+};
+
+TEST_F(SlowHostsTest, WindowsGrowWithTrainsOfAQuarter) {
+  Congestion congestion(config_);
+  EXPECT_EQ(congestion.train(1), 1u);
+  for (int i = 0; i < 3; ++i) exchange(congestion);
+  EXPECT_EQ(congestion.window(), 16u);
+  EXPECT_EQ(congestion.train(1), 4u);
+  for (int i = 0; i < 10; ++i) exchange(congestion);
+  EXPECT_EQ(congestion.window(), 1024u);
+  EXPECT_EQ(congestion.train(1), 16u);
+}
+
+TEST_F(SlowHostsTest, LinksThatTakeLongerThanRanksNeedToWakeAreTheLimit) {
+  config_.link_time = config_.timer_least / 2;
+  Congestion congestion(config_);
+  for (int i = 0; i < 10; ++i) exchange(congestion);
+  EXPECT_EQ(congestion.window(), 4u);
+}
+
+TEST_F(SlowHostsTest, ExchangesOfUnequalRanksShowNothing) {
+  Congestion congestion(config_);
+  for (int i = 0; i < 10; ++i) exchange(congestion, false);
+  EXPECT_EQ(congestion.window(), 4u);
+}
+
+TEST_F(SlowHostsTest, AWindowThatLossesHaveCutIsNotDoubledAgain) {
+  Congestion congestion(config_);
+  for (int i = 0; i < 3; ++i) exchange(congestion);
+  congestion.saw_loss();
+  congestion.lost(now_, false);
+  EXPECT_TRUE(congestion.lost(now_, false));
+  exchange(congestion);
+  for (int i = 0; i < 200; ++i) exchange(congestion);
+  EXPECT_LE(congestion.window(), 16u);
+}
+
 TEST_F(CongestionTest, YieldsOnlyWhereItIsTo) {
   Congestion congestion = make(false);
   send(congestion, 1000, 2 * kAlone);

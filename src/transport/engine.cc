@@ -62,8 +62,9 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
     return time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   };
   e.frame_time = of_frame(e.config.packet_time);
-  const std::uint64_t train =
-      std::clamp<std::uint64_t>(e.sizes.packets_of(largest), 1, e.config.grain_packets);
+  const std::uint32_t grain = e.congestion.train(e.config.grain_packets);
+  e.turns.set_grain(grain);
+  const std::uint64_t train = std::clamp<std::uint64_t>(e.sizes.packets_of(largest), 1, grain);
   e.cycle_packets = std::max<std::uint64_t>(1, partners * train);
   if (now - e.released > e.config.yield_memory) {
     e.congestion.forget();
@@ -192,7 +193,7 @@ void Engine::release(base::Nanos now) {
     // A late rank that receives alone finds all of it here.
     if (parts_.symmetric) parts_.delays.measure_packets(now);
   }
-  parts_.congestion.end(now, parts_.seen_trips());
+  parts_.congestion.end(now, parts_.seen_trips(), parts_.symmetric && !parts_.turns.withholds());
   parts_.released = now;
   parts_.farthest = 0;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {

@@ -29,6 +29,8 @@ class RoundTurns {
   // returned.
   std::size_t begin(const Rounds& rounds, std::span<const std::uint8_t> withheld,
                     std::vector<Peer>& peers);
+  // The length of its trains; before `enter`.
+  void set_grain(std::uint32_t packets) { grain_ = packets; }
   // Loads the first round.
   void enter(const std::vector<Peer>& peers) {
     round_ = 0;
