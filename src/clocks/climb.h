@@ -4,10 +4,10 @@
 // woken and to read what has come, and on fast links that is the time of many packets. So twice the
 // window is attempted. If an exchange takes an eighth less time with it, it stays, and the next
 // attempt follows at once; else it goes back. An exchange also waits for ranks that are late:
-// three have to show nothing. An attempt that loses packets has failed. The next one after that
-// comes in the next exchange whose number 16 divides, then 32 and so on: exchanges take all ranks
-// the same time, so that they attempt the same. Only exchanges with about as many packets as those
-// before are held against these.
+// three have to show nothing. An attempt that loses packets has failed, and one that three
+// exchanges of other sizes follow. The next one is prepared from the next exchange on whose number
+// 16 divides, then 32 and so on: exchanges take all ranks the same time, so that most attempt the
+// same. Only exchanges with about as many packets as those before are held against these.
 //
 // Where a larger window was worth it hosts are slower than links, and a train costs them little
 // more than a packet. An exchange that loses packets ends trains until the next such number.
@@ -28,19 +28,20 @@ class Climb {
 
   // An exchange of so many packets took so long with this window, of which there may be `most`.
   // Returns the window of the next one where that is to change.
+  // `cut`: losses have cut the window before, and no larger one is attempted.
   std::optional<std::uint32_t> end(base::Nanos took, std::uint64_t packets, std::uint32_t window,
-                                   std::uint32_t most, bool lossy) {
+                                   std::uint32_t most, bool lossy, bool cut = false) {
     ++count_;
     if (lossy && trains()) {
       trains_from_ = later(train_failures_);
-      train_failures_ = std::min(train_failures_ + 1, kFailuresMax);
+      train_failures_ = std::min(train_failures_ + 1, kTrainFailuresMax);
     }
+    lossy = lossy || cut;
     if (count_ < waits_until_) return std::nullopt;
     const bool alike = 8 * packets >= 7 * packets_ && 8 * packets <= 9 * packets_;
     const auto each = took / static_cast<base::Nanos>(std::max<std::uint64_t>(packets, 1));
     if (before_ > 0) {
-      if (!lossy && !alike) return std::nullopt;
-      const bool faster = !lossy && window > before_ && 8 * each <= 7 * least_;
+      const bool faster = alike && !lossy && window > before_ && 8 * each <= 7 * least_;
       if (!faster && !lossy && ++tried_ < kTries) return std::nullopt;
       const std::uint32_t back = before_;
       before_ = tried_ = 0;
@@ -83,7 +84,7 @@ class Climb {
 
   static constexpr std::uint32_t kTries = 3, kSeen = 2;
   static constexpr std::uint64_t kWait = 16;
-  static constexpr std::uint32_t kFailuresMax = 6;
+  static constexpr std::uint32_t kFailuresMax = 6, kTrainFailuresMax = 2;
 
   base::Nanos link_time_;
   std::uint32_t before_ = 0;   // the window before the attempt; 0: none is under way
@@ -94,7 +95,8 @@ class Climb {
   std::uint32_t seen_ = 0;     // so many are they
   std::uint64_t count_ = 0;    // exchanges
   std::uint64_t waits_until_ = 0, trains_from_ = 0;  // numbers of exchanges
-  std::uint32_t failures_ = 0, train_failures_ = 0;  // in a row
+  std::uint32_t failures_ = 0;                       // in a row
+  std::uint32_t train_failures_ = 0;                 // in all
 };
 
 }  // namespace alm::clocks

@@ -55,9 +55,10 @@ class Congestion {
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
     if (!climbs_ || !counts) return;
-    const bool lossy = lossy_ || yield_.was_cut();
-    const auto next = climb_.end(now - began_, sends_.count(), window(), yield_.asked(), lossy);
-    if (next) yield_.set(*next);
+    const auto next = climb_.end(now - began_, sends_.count(), window(), yield_.asked(), lossy_,
+                                 yield_.was_cut());
+    // What losses have made of an attempt stays.
+    if (next && (*next < window() || !yield_.was_cut())) yield_.set(*next);
   }
   void forget() {
     yield_.forget();

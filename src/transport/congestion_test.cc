@@ -117,6 +117,22 @@ TEST_F(SlowHostsTest, AWindowThatLossesHaveCutIsNotDoubledAgain) {
   EXPECT_LE(congestion.window(), 16u);
 }
 
+TEST_F(SlowHostsTest, WhatLossesMadeOfAnAttemptStays) {
+  Congestion congestion(config_);
+  for (int i = 0; i < 5; ++i) exchange(congestion);
+  ASSERT_EQ(congestion.window(), 64u);
+  congestion.begin(now_, 1024, kCycle, 0);
+  congestion.saw_loss();
+  for (int i = 0; i < 4096; ++i) {
+    congestion.sent(now_ += 100, 1, next_++, {});
+    if (i % 16 == 0) congestion.lost(now_, true);
+  }
+  const std::uint32_t left = congestion.window();
+  EXPECT_LT(left, 16u);
+  congestion.end(now_, {}, true);
+  EXPECT_EQ(congestion.window(), left);
+}
+
 TEST_F(CongestionTest, YieldsOnlyWhereItIsTo) {
   Congestion congestion = make(false);
   send(congestion, 1000, 2 * kAlone);
