@@ -25,6 +25,8 @@ class Congestion {
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
         climb_(config.link_time),
+        idle_round_trip_(config.idle_round_trip),
+        wake_(config.timer_least / 2),
         limit_time_(config.limit_time),
         latency_(config.latency),
         yields_(config.yields),
@@ -54,7 +56,9 @@ class Congestion {
     measure(now, false);
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
-    if (!climbs_ || !counts) return;
+    // Ranks that answer as soon as kernels need no larger window than these show.
+    const bool slow = seen.nearest >= idle_round_trip_ + wake_;
+    if (!climbs_ || !counts || !(slow || climb_.attempts() || climb_.trains())) return;
     const auto next = climb_.end(now - began_, sends_.count(), window(), yield_.asked(), lossy_,
                                  yield_.was_cut());
     // What losses have made of an attempt stays.
@@ -116,7 +120,7 @@ class Congestion {
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;
   clocks::Climb climb_;
-  base::Nanos limit_time_, latency_;
+  base::Nanos idle_round_trip_, wake_, limit_time_, latency_;
   bool yields_, seeks_, climbs_;
   std::uint32_t train_most_;
   base::Nanos began_ = 0;

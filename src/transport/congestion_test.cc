@@ -68,6 +68,7 @@ class SlowHostsTest : public CongestionTest {
     config_.window_packets = 1024;
     config_.seeks_from = 4;
     config_.climbs = true;
+    config_.timer_least = 8000;
     config_.train_packets_max = 16;
   }
   void exchange(Congestion& congestion, bool counts = true) {
@@ -77,7 +78,7 @@ class SlowHostsTest : public CongestionTest {
       if (i % window == 0) now_ += 8000;
       congestion.sent(now_, 1, next_++, {});
     }
-    congestion.end(now_, {}, counts);
+    congestion.end(now_, {8000, 8000}, counts);
   }
   Config config_;
 };

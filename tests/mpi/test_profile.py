@@ -73,13 +73,13 @@ def test_the_way_predicted_to_be_the_fastest_is_taken(
 ) -> None:
     """Blocks so small that no way is near what links need. Ours vouches for the library, whose
     first call comes when the gain of the calls made pays for a stall: that depends on what ours
-    takes.
+    takes. A third of what is predicted would refute it.
     """
-    times_s = {"library": library_s, OURS: 0.004}
+    times_s = {"library": library_s, OURS: 0.002}
     samples = [sample(bench.lab, way, time_s, SMALL) for way, time_s in times_s.items()]
     done = run(bench, write_profile(tmp_path / "net.toml", samples), calls, size=SMALL)
     way, predicted_ms = begins(done)
-    assert way.startswith("sync-shuffle (balanced)") and predicted_ms == 4
+    assert way.startswith("sync-shuffle (balanced)") and predicted_ms == 2
     assert (done.stats["native"] > 0) == by_library, (done.stats, done.warnings)
 
 
