@@ -26,7 +26,6 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
     config.seeks_from = 0;
-    config.climbs = false;
     config.single_window_packets = tuning->single_window_packets;
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
@@ -40,7 +39,6 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
     // A window that was asked for holds for small exchanges, too.
     config.window_packets = wishes.window_packets;
     config.single_window_packets = config.burst_packets = config.seeks_from = 0;
-    config.climbs = false;
   }
   if (tuning != nullptr) set_span(config);
 }
@@ -48,7 +46,7 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
 void configure_unknown(transport::Config& config, const Wishes& wishes) {
   config.window_packets = kSoughtWindowMax;
   config.seeks_from = wishes.window_packets == 0 ? kSoughtWindowFirst : 0;
-  config.climbs = config.seeks_from > 0;
+  config.climbs = true;
   config.train_packets_max = wishes.grain_packets == 0 ? kUnknownTrainMax : wishes.grain_packets;
   configure(config, nullptr, wishes);
   set_span(config);

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from allemande.bench.candidates import Candidate
-from allemande.bench.records import TIMED_RETRANSMITTED, TIMED_TIMEOUTS, SizeRecord
+from allemande.bench.records import TIMED_RETRANSMITTED, TIMED_TIMEOUTS, SizeRecord, left_out
 
 # Below this the processor, not the links, may be the limit (stock libraries spin: not for them).
 CPU_IDLE_MIN = 0.2
@@ -173,11 +173,6 @@ def _path_loads(candidate: Candidate, used: Sequence[SizeRecord]) -> list[int] |
     return None if candidate.stock else together.path_loads or None
 
 
-def _left_out(every: Sequence[SizeRecord], used: Sequence[SizeRecord]) -> int:
-    calls = sum(len(record.seconds) + record.void_calls for record in every)
-    return calls - sum(len(record.seconds) for record in used)
-
-
 def make_figure(
     candidate: Candidate,
     size: int,
@@ -222,7 +217,7 @@ def make_figure(
         high_s=summary.high if summary else None,
         spread=summary.spread if summary else None,
         calls=len(seconds),
-        void_calls=_left_out(every, used),
+        void_calls=left_out(every, used),
         rounds=len(used),
         frames=frames,
         dropped=max(0, frames - received),

@@ -180,6 +180,12 @@ def _of_allemande(counter: str) -> bool:
     return counter.startswith("allemande_")
 
 
+def left_out(every: Sequence[SizeRecord], used: Sequence[SizeRecord]) -> int:
+    """Timed calls of `every` that are not among those of `used`."""
+    calls = sum(len(record.seconds) + record.void_calls for record in every)
+    return calls - sum(len(record.seconds) for record in used)
+
+
 def join_records(
     records: Sequence[SizeRecord], jobs: bool = False, same_hosts: bool = False
 ) -> SizeRecord:

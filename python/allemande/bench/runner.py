@@ -22,6 +22,7 @@ from allemande.bench.records import (
     add_own_counters,
     join_jobs,
     join_records,
+    left_out,
 )
 from allemande.bench.setting import REAL_TIMERS
 from allemande.bench.workload import Workload
@@ -238,9 +239,7 @@ class Runner:
             wrong = sum(record.wrong_bytes for record in found)
             joined = join_records(valid or found)
             joined.wrong_bytes = wrong
-            if valid:
-                calls = sum(len(record.seconds) for record in found)
-                joined.void_calls = calls - len(joined.seconds)
+            joined.void_calls = left_out(found, valid or found)
             self.outcome.of(candidate, size).append(joined)
 
     def _measure(
