@@ -45,6 +45,7 @@ LAYERS: dict[str, set[str]] = {
         "transport",
         "paths",
         "wire",
+        "clocks",
         "routing",
         "topology",
     },

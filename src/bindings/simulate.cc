@@ -117,6 +117,7 @@ nb::dict dict_of(const Outcome& outcome) {
   out["path_silences"] = counters.path_silences;
   out["window_cuts"] = counters.window_cuts;
   out["window_least"] = counters.window_least;
+  out["files_distrusted"] = counters.files_distrusted;
   out["duplicates"] = counters.duplicates_received;
   out["window_packets"] = outcome.window_packets;
   out["grain_packets"] = outcome.grain_packets;

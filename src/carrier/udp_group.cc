@@ -35,6 +35,10 @@ transport::Config shared_by(std::uint32_t parts, transport::Config config) {
   if (config.single_window_packets > 0) {
     config.single_window_packets = std::max(1u, config.single_window_packets / parts);
   }
+  if (config.refuted_window_packets > 0) {
+    config.refuted_window_packets = std::max(1u, config.refuted_window_packets / parts);
+    config.refuted_seeks_from = std::max(1u, config.refuted_seeks_from / parts);
+  }
   if (config.seeks_from > 0) config.seeks_from = std::max(1u, config.seeks_from / parts);
   config.burst_packets /= parts;
   config.packet_time *= parts;

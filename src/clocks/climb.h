@@ -23,25 +23,33 @@ namespace alm::clocks {
 
 class Climb {
  public:
-  // `link_time`: of a full packet on the host's link; 0: not known.
-  explicit Climb(base::Nanos link_time = 0) : link_time_(link_time) {}
+  // `link_time`: of a full packet on the host's link; 0: not known. `first`: the exchange before
+  // which nothing is attempted. It is put off to the next number that 4 divides, because ranks may
+  // not agree on it.
+  explicit Climb(base::Nanos link_time = 0, std::uint64_t first = 0)
+      : link_time_(link_time), waits_until_((first + kFirst - 1) / kFirst * kFirst) {}
 
-  // An exchange of so many packets took so long with this window, of which there may be `most`.
-  // Returns the window of the next one where that is to change.
-  // `cut`: losses have cut the window before, and no larger one is attempted.
-  std::optional<std::uint32_t> end(base::Nanos took, std::uint64_t packets, std::uint32_t window,
-                                   std::uint32_t most, bool lossy, bool cut = false) {
-    ++count_;
-    if (lossy && trains()) {
+  struct Exchange {
+    std::uint64_t number = 0;  // the same on all ranks
+    base::Nanos took = 0;
+    std::uint64_t packets = 0;
+    std::uint32_t window = 0, most = 0;  // of it, and of any
+    bool lossy = false;
+    bool cut = false;  // losses have cut the window before: no larger one is attempted
+  };
+  // It is over. Returns the window of the next one where that is to change.
+  std::optional<std::uint32_t> end(const Exchange& one) {
+    count_ = one.number + 1;
+    if (one.lossy && trains()) {
       trains_from_ = later(train_failures_);
       train_failures_ = std::min(train_failures_ + 1, kTrainFailuresMax);
     }
-    lossy = lossy || cut;
+    const bool lossy = one.lossy || one.cut;
     if (count_ < waits_until_) return std::nullopt;
-    const bool alike = 8 * packets >= 7 * packets_ && 8 * packets <= 9 * packets_;
-    const auto each = took / static_cast<base::Nanos>(std::max<std::uint64_t>(packets, 1));
+    const bool alike = 8 * one.packets >= 7 * packets_ && 8 * one.packets <= 9 * packets_;
+    const auto each = one.took / static_cast<base::Nanos>(std::max<std::uint64_t>(one.packets, 1));
     if (before_ > 0) {
-      const bool faster = alike && !lossy && window > before_ && 8 * each <= 7 * least_;
+      const bool faster = alike && !lossy && one.window > before_ && 8 * each <= 7 * least_;
       if (!faster && !lossy && ++tried_ < kTries) return std::nullopt;
       const std::uint32_t back = before_;
       before_ = tried_ = 0;
@@ -53,14 +61,14 @@ class Climb {
     }
     seen_ = alike ? seen_ + 1 : 1;
     least_ = alike ? std::min(each, least_) : each;
-    packets_ = packets;
+    packets_ = one.packets;
     // The first exchange of a job waits for what happens once.
-    if (seen_ < kSeen || window > most / 2 || packets < 4 * std::uint64_t{window}) {
+    if (seen_ < kSeen || one.window > one.most / 2 || one.packets < 4 * std::uint64_t{one.window}) {
       return std::nullopt;
     }
     if (each < 2 * link_time_) return std::nullopt;  // the link is busy
-    before_ = window;
-    return 2 * window;
+    before_ = one.window;
+    return 2 * one.window;
   }
 
   // An attempt is under way.
@@ -83,7 +91,7 @@ class Climb {
   }
 
   static constexpr std::uint32_t kTries = 3, kSeen = 2;
-  static constexpr std::uint64_t kWait = 16;
+  static constexpr std::uint64_t kFirst = 4, kWait = 16;
   static constexpr std::uint32_t kFailuresMax = 6, kTrainFailuresMax = 2;
 
   base::Nanos link_time_;
@@ -93,7 +101,7 @@ class Climb {
   std::uint64_t packets_ = 0;  // of the exchanges that count
   base::Nanos least_ = 0;      // the shortest time of a packet in them
   std::uint32_t seen_ = 0;     // so many are they
-  std::uint64_t count_ = 0;    // exchanges
+  std::uint64_t count_ = 0;    // number of the next exchange
   std::uint64_t waits_until_ = 0, trains_from_ = 0;  // numbers of exchanges
   std::uint32_t failures_ = 0;                       // in a row
   std::uint32_t train_failures_ = 0;                 // in all

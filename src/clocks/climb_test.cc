@@ -13,7 +13,13 @@ class ClimbTest : public testing::Test {
  protected:
   void exchange(base::Nanos each, bool lossy = false, std::uint64_t packets = kPackets) {
     const auto took = each * static_cast<base::Nanos>(packets);
-    if (const auto next = climb_.end(took, packets, window_, kMost, lossy)) window_ = *next;
+    const auto next = climb_.end({.number = number_++,
+                                  .took = took,
+                                  .packets = packets,
+                                  .window = window_,
+                                  .most = kMost,
+                                  .lossy = lossy});
+    if (next) window_ = *next;
   }
   // Ranks take 8000 ns to answer a window.
   void exchanges_of_slow_hosts(int count) {
@@ -22,6 +28,7 @@ class ClimbTest : public testing::Test {
 
   Climb climb_;
   std::uint32_t window_ = 4;
+  std::uint64_t number_ = 0;
 };
 
 TEST_F(ClimbTest, DoublesTheWindowAsLongAsThatMakesExchangesFaster) {

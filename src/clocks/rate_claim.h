@@ -33,28 +33,41 @@ class RateClaim {
     }
   }
 
-  // `bytes` in frames have come in an exchange that took `time`.
-  void exchanged(std::uint64_t bytes, base::Nanos time) {
-    if (pace_ <= 0 || time <= 0 || bytes < kBytesMin) return;
-    const double mbit_s = static_cast<double>(bytes) * kBits / static_cast<double>(time);
-    received_ = std::max(received_, mbit_s);
-    if (mbit_s >= kAbout * pace_) ++at_it_;
-    // Others may have begun before this rank did: a window of each has come already.
-    if (bytes >= kManyBytes && kPartInTime * mbit_s > kClearly * host_) ++above_;
+  // So many bytes in frames have come in an exchange that took `time`, and so many of those that
+  // were sent had to wait for what came.
+  void exchanged(std::uint64_t came, std::uint64_t waited, base::Nanos time) {
+    if (pace_ <= 0 || time <= 0) return;
+    const auto rate = [time](std::uint64_t bytes) {
+      return static_cast<double>(bytes) * kBits / static_cast<double>(time);
+    };
+    if (came >= kBytesMin) {
+      received_ = std::max(received_, rate(came));
+      if (rate(came) >= kAbout * pace_) ++at_it_;
+    }
+    // Others may have begun before this rank did: much of it has come already. But what this rank
+    // sends has to pass the link both ways.
+    const std::uint64_t both = std::min(came, waited);
+    if (both >= kBytesMin && rate(both) > kClearly * host_) ++above_;
     if (above_ >= kTimes) {
       verdict_ = Verdict::kTooLow;
     } else if (at_it_ >= kTimes && verdict_ == Verdict::kOpen) {
       verdict_ = Verdict::kSeen;
     }
   }
+  // Calls have shown it, of a rate somewhere on the way.
+  void refute() { by_calls_ = pace_ > 0; }
 
   Verdict verdict() const { return verdict_; }
   // Whether times may be reckoned from the rate.
-  bool holds() const { return verdict_ == Verdict::kSeen && received_ <= kSame * host_; }
+  bool holds() const {
+    return verdict_ == Verdict::kSeen && !by_calls_ && received_ <= kSame * host_;
+  }
   // What may be paced by; where more has come than the file says of this host, never below that.
   double mbit_s() const { return received_ > host_ ? received_ : pace_; }
   // Whether an exchange has shown that the file is wrong, not the interface alone.
   bool outrun() const { return received_ > host_; }
+  // Whether anything but an interface has shown that links carry clearly more.
+  bool refuted() const { return by_calls_ || above_ >= kTimes; }
   // The highest rate of an exchange.
   double received_mbit_s() const { return received_; }
 
@@ -63,14 +76,13 @@ class RateClaim {
   static constexpr double kAbout = 0.85;    // of the rate: what exchanges reach where it is right
   static constexpr double kSame = 1.1;      // times the rate: windows of others came before
   static constexpr double kClearly = 1.25;  // times the rate
-  static constexpr double kPartInTime = 0.75;
   static constexpr std::uint32_t kTimes = 2;
   static constexpr std::uint64_t kBytesMin = 64 << 10;
-  static constexpr std::uint64_t kManyBytes = 256 << 10;
 
   double pace_ = 0, host_ = 0;  // 0: there is no claim
   double received_ = 0;
   std::uint32_t at_it_ = 0, above_ = 0;  // exchanges
+  bool by_calls_ = false;
   Verdict verdict_ = Verdict::kOpen;
 };
 

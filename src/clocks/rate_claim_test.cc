@@ -17,50 +17,65 @@ base::Nanos at(double mbit_s, std::uint64_t bytes = kBytes) {
 TEST(RateClaim, IsOpenUntilItHasBeenSeenTwice) {
   RateClaim claim(100);
   EXPECT_EQ(claim.verdict(), Verdict::kOpen);
-  claim.exchanged(kBytes, at(96));
+  claim.exchanged(kBytes, kBytes, at(96));
   EXPECT_EQ(claim.verdict(), Verdict::kOpen);
-  claim.exchanged(kBytes, at(30));
+  claim.exchanged(kBytes, kBytes, at(30));
   EXPECT_EQ(claim.verdict(), Verdict::kOpen);
-  claim.exchanged(kBytes, at(95));
+  claim.exchanged(kBytes, kBytes, at(95));
   EXPECT_EQ(claim.verdict(), Verdict::kSeen);
 }
 
 TEST(RateClaim, ATenthOfTheTruthIsRefuted) {
   RateClaim claim(10);
-  claim.exchanged(kBytes, at(90));
-  claim.exchanged(kBytes, at(95));
+  claim.exchanged(kBytes, kBytes, at(90));
+  claim.exchanged(kBytes, kBytes, at(95));
   EXPECT_EQ(claim.verdict(), Verdict::kTooLow);
+  EXPECT_TRUE(claim.refuted());
   EXPECT_NEAR(claim.received_mbit_s(), 95, 0.1);
+}
+
+// Of a link somewhere on the way: the one of this host may be as the file says.
+TEST(RateClaim, CallsRefuteItToo) {
+  RateClaim claim(100, 100);
+  EXPECT_TRUE(claim.holds());
+  claim.refute();
+  EXPECT_TRUE(claim.refuted());
+  EXPECT_FALSE(claim.holds() || claim.outrun());
+  EXPECT_EQ(claim.verdict(), Verdict::kSeen);
+  RateClaim none;
+  none.refute();
+  EXPECT_FALSE(none.refuted());
 }
 
 TEST(RateClaim, TenTimesTheTruthStaysOpen) {
   RateClaim claim(1000);
-  for (int i = 0; i < 100; ++i) claim.exchanged(kBytes, at(99));
+  for (int i = 0; i < 100; ++i) claim.exchanged(kBytes, kBytes, at(99));
   EXPECT_EQ(claim.verdict(), Verdict::kOpen);
 }
 
 TEST(RateClaim, PacingNeverFallsBelowWhatHasCome) {
   RateClaim claim(95);
-  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(99));
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, kBytes, at(99));
   EXPECT_EQ(claim.verdict(), Verdict::kSeen);
   EXPECT_NEAR(claim.mbit_s(), 99, 0.1);
   EXPECT_TRUE(claim.holds());
 }
 
 TEST(RateClaim, AFileThatIsALittleTooLowSetsNoTimes) {
-  RateClaim claim(70);
-  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(99));
+  RateClaim claim(85);
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, kBytes, at(99));
   EXPECT_EQ(claim.verdict(), Verdict::kSeen);
   EXPECT_FALSE(claim.holds());
 }
 
 // A rank that comes late finds what the windows of others let through.
-TEST(RateClaim, SmallExchangesRefuteNothing) {
+TEST(RateClaim, WhatTheFirstWindowHoldsRefutesNothing) {
   RateClaim claim(100);
-  for (int i = 0; i < 100; ++i) claim.exchanged(100'000, at(1000, 100'000));
+  for (int i = 0; i < 100; ++i) claim.exchanged(kBytes, 0, at(1000));
   EXPECT_NE(claim.verdict(), Verdict::kTooLow);
+  EXPECT_FALSE(claim.refuted());
   RateClaim tiny(100);
-  for (int i = 0; i < 100; ++i) tiny.exchanged(1000, at(100, 1000));
+  for (int i = 0; i < 100; ++i) tiny.exchanged(1000, 1000, at(100, 1000));
   EXPECT_EQ(tiny.verdict(), Verdict::kOpen);
 }
 
@@ -75,7 +90,7 @@ TEST(RateClaim, TheInterfaceIsAsked) {
 TEST(RateClaim, AFasterHostThanTheSlowestRefutesNothing) {
   RateClaim claim(10'000, 25'000, 25'000);
   EXPECT_EQ(claim.verdict(), Verdict::kSeen);
-  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, at(20'000));
+  for (int i = 0; i < 3; ++i) claim.exchanged(kBytes, kBytes, at(20'000));
   EXPECT_EQ(claim.verdict(), Verdict::kSeen);
   EXPECT_TRUE(claim.holds());
   EXPECT_EQ(claim.mbit_s(), 10'000);
@@ -85,7 +100,7 @@ TEST(RateClaim, AFasterHostThanTheSlowestRefutesNothing) {
 
 TEST(RateClaim, WithoutAClaimThereIsNothingToRefute) {
   RateClaim claim;
-  claim.exchanged(kBytes, at(1e5));
+  claim.exchanged(kBytes, kBytes, at(1e5));
   EXPECT_EQ(claim.verdict(), Verdict::kOpen);
 }
 

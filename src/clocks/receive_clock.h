@@ -50,9 +50,9 @@ class ReceiveClock {
   std::uint32_t eta() const { return eta_; }
   std::uint32_t banked() const { return banked_; }
 
- private:
   static constexpr std::uint32_t kBankWindows = 4;
 
+ private:
   std::uint32_t eta_ = 0;
   std::uint32_t banked_ = 0;
   bool bank_turn_ = false;

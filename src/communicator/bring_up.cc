@@ -338,7 +338,7 @@ void BringUp::open_udp_group(meeting::ReservedSets& sets, std::uint32_t datagram
   const auto& tuning = members_.tuning;
   peers.config = job::channel_config(job_.options, tuning ? &*tuning : nullptr, datagram_bytes,
                                      driver_->endpoint().receive_buffer_bytes());
-  if (!tuning) set_times(peers.config);
+  set_times(peers.config);
   if (job_.cluster) execute::set_limit_time(peers.config, *job_.cluster, members_.hosts);
   const auto leaders = meeting::leaders_of(records_, members_.placement, members_.leader());
   peers.identity.key = meeting::common_key(leaders);

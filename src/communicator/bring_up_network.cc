@@ -1,5 +1,5 @@
-// What a job without a cluster file asks of the idle network: how long a packet is under way, and
-// what a full frame takes on a link.
+// What interfaces tell, and what a job without a cluster file asks of the idle network: how long a
+// packet is under way, and what a full frame takes on a link.
 #include <fmt/format.h>
 #include <sys/socket.h>
 
@@ -74,14 +74,14 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
 }
 
 void BringUp::set_times(transport::Config& config) const {
+  const double mbit_s = io::interface_speed(driver_->endpoint().local(0));
+  bool told = mbit_s > 0;
+  config.link_time = told ? base::frame_time(config.datagram_bytes, mbit_s) : 0;
+  if (members_.tuning) return;
   if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
   if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
-  bool told = false;
-  if (const double mbit_s = io::interface_speed(driver_->endpoint().local(0)); mbit_s > 0) {
-    config.packet_time = base::frame_time(config.datagram_bytes, mbit_s);
-    told = true;
-  }
+  if (told) config.packet_time = config.link_time;
   // Interfaces of virtual machines tell any speed. What was measured holds the time of hosts too,
   // so it counts only where it is much longer: timers bear a factor of 16 (transport/delays.h).
   constexpr base::Nanos kMuch = 16;

@@ -40,9 +40,12 @@ std::vector<base::Transport> Trials::transports_of(const std::vector<tuning::Way
 
 Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
   const Key key = key_of(bytes);
-  if (const auto found = tried_.find(key); found != tried_.end()) return found->second;
+  if (const auto found = tried_.find(key); found != tried_.end()) {
+    found->second.least_bytes = std::min(found->second.least_bytes, bytes);
+    return found->second;
+  }
   Tried made;
-  made.bytes = bytes;
+  made.bytes = made.least_bytes = bytes;
   made.ways = ways_.candidates(bytes);
   if (messages_refused) {
     std::erase_if(made.ways,
@@ -72,6 +75,7 @@ Tried& Trials::of(std::uint64_t bytes, bool messages_refused) {
 }
 
 Tried& Trials::of_blocks(Blocks blocks, std::uint64_t load, base::Nanos limit) {
+  if (rates_refuted_) limit = 0;
   const std::pair key(blocks, tuning::SizeClass(load));
   if (const auto found = tried_blocks_.find(key); found != tried_blocks_.end()) {
     found->second.trial.set_limit(limit);
@@ -105,7 +109,7 @@ bool Trials::chose_library(Blocks blocks, std::uint64_t load) const {
 
 // The least time the links of the cluster file allow; 0: not known.
 base::Nanos Trials::least_time(std::uint64_t bytes, topology::Packing packing) const {
-  if (members_.hosts.empty()) return 0;
+  if (members_.hosts.empty() || rates_refuted_) return 0;
   const plan::Placement& placement = members_.placement;
   if (placement.equal()) {
     return nanos(topology::alltoall_limit_seconds(*job_.cluster, members_.hosts,
@@ -227,7 +231,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   if (!trial.due()) return {};
   if (auto agreed = agree(trial); !agreed) return agreed;
   if (!tried.any_size) spread(tried);
-  if (trial.standings().refutes_limit()) report_.refutes_limit(tried);
+  hold_against_file(tried);
   if (job_.profile_or_null() != nullptr && tuning::refutes_predictions(trial))
     report_.refutes_profile(tried);
   if (tried.adopted && trial.reopened() > 0) {
@@ -236,6 +240,21 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   }
   if (!decided || !trial.decided()) report_.tell(tried);
   return {};
+}
+
+// Calls of a class may have been smaller than the first one, for which the limit of its trial is.
+// Blocks of any size have limits of their own each, and the library may go over other links.
+void Trials::hold_against_file(const Tried& tried) {
+  const tuning::Standings& ways = tried.trial.standings();
+  if (tried.any_size || !ways.refutes_limit()) return;
+  const base::Nanos limit = least_time(tried.least_bytes, topology::Packing::kShared);
+  if (base::ratio(ways.least(), limit) >= tuning::TrialRules::kRefuted) return;
+  report_.refutes_limit(tried);
+  if (!ways_.goes_over_udp(tried.ways[ways.fastest()])) return;
+  rates_refuted_ = true;
+  for (auto& [key, other] : tried_) other.trial.set_limit(std::nullopt);
+  for (auto& [key, other] : tried_blocks_) other.trial.set_limit(std::nullopt);
+  if (job_.has_driver()) job_.driver().value()->refute_rate();
 }
 
 // Agrees on the times of the slowest rank.

@@ -84,6 +84,7 @@ class Trials {
   std::uint64_t overflow() const;  // packets that sockets of this process had no room for
   void hear(Tried& tried) const;
   void spread(const Tried& news);
+  void hold_against_file(const Tried& tried);
   tuning::Decision subject(const Tried& tried) const;
   bool adopt(Tried& tried) const;  // false: no earlier job has tried this
   std::optional<tuning::Decision> latest(const Tried& tried) const;
@@ -99,6 +100,7 @@ class Trials {
   std::map<Key, Tried> tried_;
   std::map<std::pair<Blocks, tuning::SizeClass>, Tried> tried_blocks_;
   std::uint64_t overflow_before_ = 0;  // the latest burst
+  bool rates_refuted_ = false;         // those of the cluster file, as all ranks know
   std::uint64_t held_load_ = 0;  // the most bytes a rank has sent at once and queues have held
 };
 

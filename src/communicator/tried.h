@@ -17,8 +17,9 @@ namespace alm::communicator {
 enum class Blocks { kOfAnySize, kOfNeighbours };
 
 struct Tried {
-  std::uint64_t bytes = 0;  // of the first call
-  bool any_size = false;    // blocks of any size; `bytes` is what the fullest rank carries
+  std::uint64_t bytes = 0;        // of the first call
+  std::uint64_t least_bytes = 0;  // of any; not where blocks have any size
+  bool any_size = false;          // blocks of any size; `bytes` is what the fullest rank carries
   Blocks blocks = Blocks::kOfAnySize;
   std::vector<tuning::Way> ways;
   std::vector<base::Nanos> predicted;  // [way] by the profile; 0: not known

@@ -26,6 +26,10 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
   if (tuning != nullptr) {
     config.window_packets = tuning->window_packets;
     config.seeks_from = 0;
+    config.refuted_seeks_from = kSoughtWindowFirst;
+    config.refuted_window_packets = kSoughtWindowMax;
+    config.climbs = true;
+    config.train_packets_max = std::max(tuning->grain_packets, kUnknownTrainMax);
     config.single_window_packets = tuning->single_window_packets;
     config.burst_packets = tuning->burst_packets;
     config.grain_packets = tuning->grain_packets;
@@ -34,11 +38,14 @@ void configure(transport::Config& config, const plan::Tuning* tuning, const Wish
     config.latency = static_cast<base::Nanos>(tuning->latency_us * base::kMicrosecond);
     config.limit_time = 0;  // that was of another network
   }
-  if (wishes.grain_packets != 0) config.grain_packets = wishes.grain_packets;
+  if (wishes.grain_packets != 0) {
+    config.grain_packets = config.train_packets_max = wishes.grain_packets;
+  }
   if (wishes.window_packets != 0) {
     // A window that was asked for holds for small exchanges, too.
     config.window_packets = wishes.window_packets;
     config.single_window_packets = config.burst_packets = config.seeks_from = 0;
+    config.refuted_window_packets = 0;
   }
   if (tuning != nullptr) set_span(config);
 }
@@ -47,14 +54,16 @@ void configure_unknown(transport::Config& config, const Wishes& wishes) {
   config.window_packets = kSoughtWindowMax;
   config.seeks_from = wishes.window_packets == 0 ? kSoughtWindowFirst : 0;
   config.climbs = true;
-  config.train_packets_max = wishes.grain_packets == 0 ? kUnknownTrainMax : wishes.grain_packets;
+  config.train_packets_max = kUnknownTrainMax;
   configure(config, nullptr, wishes);
   set_span(config);
 }
 
 void configure_near(transport::Config& config, const plan::Phase& phase, const plan::Tuning* tuning,
                     const Wishes& wishes) {
+  const std::uint32_t fit = config.refuted_window_packets;  // the sockets
   if (tuning != nullptr) configure(config, tuning, wishes);
+  config.refuted_window_packets = std::min(config.refuted_window_packets, fit);
   // What others of the site send is no sign that the one who gets most has taken any of it.
   if (plan::gathers(phase)) config.send_rule = transport::SendRule::kUnacked;
 }
@@ -72,6 +81,8 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
                               ? tuning.window_packets
                               : std::max(tuning.window_packets, kUnknownFarWindow);
   config.single_window_packets = config.burst_packets = 0;
+  config.refuted_window_packets = 0;  // its rates are not this host's
+  config.climbs = false;
   config.grain_packets = 1;
   set_span(config);
   // One packet in eight of what is under way may be a second attempt: on a long way there is no

@@ -37,6 +37,19 @@ TEST(Configuration, ARoundTripThatWasMeasuredIsWaitedFor) {
   EXPECT_EQ(config.round_trip, 10 * base::kMillisecond);
 }
 
+TEST(Configuration, WhatSocketsHoldBoundsWhatIsSoughtInAPhaseToo) {
+  plan::Tuning tuning;
+  tuning.window_packets = 8;
+  transport::Config config;
+  configure(config, &tuning, {});
+  EXPECT_GT(config.refuted_window_packets, 100u);
+  config.refuted_window_packets = 100;
+  configure_near(config, {}, &tuning, {});
+  EXPECT_EQ(config.refuted_window_packets, 100u);
+  configure(config, &tuning, {.window_packets = 3});
+  EXPECT_EQ(config.refuted_window_packets, 0u) << "it was asked for";
+}
+
 // Who collects for its site may be late, while the others of the site go on.
 TEST(Configuration, WhoSendsOneFarMoreThanOthersGoesByAcknowledgementsAlone) {
   plan::Phase even, uneven;

@@ -84,6 +84,7 @@ base::Status Ranks::add(const SimRequest& request, std::uint32_t rank) {
   parts_.resize(parts_.size() + made.parts);
   for (Part& part : parts_of(made)) part.rank = rank;
   made.starts_at = request.starts_at + late();
+  if (request.claim) made.claim = request.claim(rank);
   for (std::uint32_t peer = 0; request.bytes_of && peer < count; ++peer) {
     made.send_bytes.push_back(request.bytes_of(rank, peer));
     made.recv_bytes.push_back(request.bytes_of(peer, rank));
@@ -184,8 +185,14 @@ void Ranks::start_on_network(Rank& self, std::size_t part, Picos now) {
   transport::BlockSizes send{0, course.send_bytes(part)};
   transport::BlockSizes recv{0, course.receive_bytes(part)};
   if (const auto bytes = course.uniform_bytes(part)) send = recv = {*bytes, {}};
+  if (self.claim && self.claim->refuted()) {
+    at.engine->hurry(true);
+    at.engine->distrust_file();
+  }
+  at.begun = now;
   at.engine->start(sim::to_nanos(now), course.plan().phases[part].rounds, send, recv,
                    course.withheld(part), course.feeds_later_phases(part));
+  at.at_once = at.engine->at_once_bytes();
   for (const Held& held : at.held) at.engine->replay(held.peer, held.packet, held.length);
   at.held.clear();
 }
@@ -233,6 +240,7 @@ bool Ranks::complete_phases(Rank& self, Picos now) {
     if (!at.running) continue;
     if (at.engine) {
       if (!at.engine->complete()) continue;
+      if (self.claim) hold_against(self, part, now);
       at.engine->release(sim::to_nanos(now));
     } else if (at.unsent > 0 || at.missing > 0) {
       continue;

@@ -48,7 +48,10 @@ class Ranks final : public Program {
     std::unique_ptr<transport::Engine> engine;
     std::uint32_t rank = 0;
     bool running = false;
-    std::vector<Held> held;  // data of the next exchange
+    // Of ranks that are told their rate:
+    sim::Picos begun = 0;
+    std::uint64_t at_once = 0;  // bytes that may leave at once
+    std::vector<Held> held;     // data of the next exchange
     // For phases in memory: messages to send and to come, and those that came before the phase
     // began.
     std::uint32_t unsent = 0, missing = 0;
@@ -74,6 +77,7 @@ class Ranks final : public Program {
     std::vector<std::uint32_t> order;  // parts, in the order in which they may send
     std::vector<std::uint64_t> send_bytes, recv_bytes;  // by rank; empty: all the same
     sim::Picos ended = 0;
+    std::optional<clocks::RateClaim> claim;  // of the host's link
   };
   // The part of a packet that the simulator does not see, by packet index. Two fit a cache line.
   struct alignas(32) Cargo {
@@ -102,6 +106,7 @@ class Ranks final : public Program {
   void start_in_memory(std::uint32_t rank, std::size_t part);
   void hand_over(std::uint32_t rank, std::size_t part, base::PeerId peer);
   void arrived(std::uint32_t rank, std::size_t part, base::PeerId peer);
+  void hold_against(Rank& self, std::size_t part, sim::Picos now);
   bool complete_phases(Rank& self, sim::Picos now);
   bool has_come(const Rank& rank) const;
   bool advance(std::uint32_t rank, sim::Picos now);

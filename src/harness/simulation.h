@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "clocks/rate_claim.h"
 #include "paths/weights.h"
 #include "plan/plan.h"
 #include "sim/options.h"
@@ -70,6 +71,8 @@ struct SimRequest {
   // Changes the configuration for one phase of a rank's plan; may be empty.
   std::function<void(std::uint32_t rank, std::uint32_t phase, transport::Config& config)>
       configure_phase;
+  // What a file tells the rank of its link (clocks/rate_claim.h); empty: nothing.
+  std::function<clocks::RateClaim(std::uint32_t rank)> claim;
   std::optional<MessageFlow> messages;
   std::optional<StripedFlow> striped;  // instead of the protocol and of `messages`
   std::optional<TcpFlow> tcp;          // instead of all of these, and of the plan

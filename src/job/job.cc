@@ -76,7 +76,7 @@ void Job::check_rate() {
   if (!id) return;
   warn_first(
       "rates",
-      fmt::format("{}:{}: the rate of {} is too low: {}. Nothing is held to it; correct the file.",
+      fmt::format("{}:{}: the rate of {} is too low: {}. Nothing is paced by it; correct the file.",
                   options.cluster,
                   claim_of(*cluster, *id, local_addresses().at(network_).link, links()).line, host,
                   claim.outrun() ? fmt::format("{:.3g} Mbit/s have come in an exchange",

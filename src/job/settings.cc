@@ -3,7 +3,6 @@
 #include <string>
 
 #include "execute/configuration.h"
-#include "transport/path_check.h"
 
 namespace alm::job {
 
@@ -64,14 +63,17 @@ io::EndpointOptions endpoint_options(const base::Options& options, const plan::T
   if (endpoint.mtu_bytes == 0 && tuning != nullptr) endpoint.mtu_bytes = tuning->mtu_bytes;
   if (tuning != nullptr) {
     endpoint.grain_packets = tuning->grain_packets;
+    endpoint.refuted_grain_packets = execute::kUnknownTrainMax;
     endpoint.burst_packets = tuning->burst_packets;
-    if (options.pacing != "off") {
-      endpoint.pace_mbit_s = tuning->host_rate_mbit_s * links;
-      endpoint.pace_when_seen = true;
-    }
+    endpoint.pace_mbit_s = tuning->host_rate_mbit_s * links;
+    endpoint.pace_when_seen = true;
+    endpoint.paces = options.pacing != "off";
   }
   if (tuning == nullptr) endpoint.grain_packets = execute::kUnknownTrainMax;
-  if (options.grain_packets != 0) endpoint.grain_packets = options.grain_packets;
+  if (options.grain_packets != 0) {
+    endpoint.grain_packets = options.grain_packets;
+    endpoint.refuted_grain_packets = 0;
+  }
   const std::uint32_t paths = paths_asked(options).value_or(links);
   const bool chooses = paths > 1 && finds_routes(options, links);
   endpoint.paths = chooses ? io::sockets_to_choose_for(paths) : io::sockets_for(paths, links);
@@ -95,6 +97,7 @@ transport::Config channel_config(const base::Options& options, const plan::Tunin
       std::max(1u, io::packets_that_fit(receive_buffer_bytes, datagram_bytes));
   config.window_packets = std::clamp(config.window_packets, 1u, fit);
   config.burst_packets = std::min(config.burst_packets, fit);
+  config.refuted_window_packets = std::min(config.refuted_window_packets, fit);
   if (options.integrity == "header") config.covers = wire::Covers::kHeader;
   config.reliability = transport::parse_reliability(options.reliability).value();
   config.send_rule = transport::parse_send_rule(options.send_rule).value();

@@ -153,6 +153,7 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("retransmitted", channel.data_retransmitted);
   line("window_cuts", channel.window_cuts);
   line("window_least", channel.window_least);
+  line("files_distrusted", channel.files_distrusted);
   line("acks", channel.acks_sent);
   line("probes", channel.probes_sent);
   line("received", channel.data_received);

@@ -78,10 +78,10 @@ void Node::reach(Side side, std::uint64_t turn, std::uint64_t count) {
 // Whether it is there after others have had the processor for a moment: where ranks share cores, it
 // is they who bring it. A sleep and a wake-up cost as much as some ten looks.
 bool Node::comes_soon(Side side, std::uint64_t turn) {
-  io::Looks& looks = looks_[static_cast<std::size_t>(side)];
+  base::Looks& looks = looks_[static_cast<std::size_t>(side)];
   if (!looks.pay()) return false;
   const SharedGate& awaited = gate(side);
-  for (int look = 0; look < io::Looks::kBeforeSleep; ++look) {
+  for (int look = 0; look < base::Looks::kBeforeSleep; ++look) {
     ::sched_yield();
     if (awaited.count[turn % 2].load() < wanted(side, turn)) continue;
     looks.note(true);

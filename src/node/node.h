@@ -20,11 +20,11 @@
 #include <string>
 #include <vector>
 
+#include "base/looks.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "node/node_memory.h"
 #include "transport/io/driver.h"
-#include "transport/io/looks.h"
 
 namespace alm::node {
 
@@ -109,10 +109,10 @@ class Node {
   std::vector<std::uint32_t> ranks_;
   std::vector<std::string> names_;
   Settings settings_;
-  std::uint32_t leaders_ = 1;       // of the call posted last
-  std::uint64_t told_absent_ = 0;   // the call in which it was told who has not come
-  std::vector<Watch> watches_;      // [local_rank]
-  std::array<io::Looks, 3> looks_;  // by Side
+  std::uint32_t leaders_ = 1;         // of the call posted last
+  std::uint64_t told_absent_ = 0;     // the call in which it was told who has not come
+  std::vector<Watch> watches_;        // [local_rank]
+  std::array<base::Looks, 3> looks_;  // by Side
 };
 
 }  // namespace alm::node

@@ -39,8 +39,7 @@ transport::Config undescribed(transport::Config config, const Scenario& scenario
                               const Cluster& cluster) {
   const Options& asked = scenario.asked;
   const plan::Tuning truly = plan::tune(cluster, scenario.hosts);
-  config.packet_time = packet_time_of(config, cluster, truly);  // interfaces tell their speed
-  config.link_time = config.packet_time;
+  config.packet_time = config.link_time;
   execute::configure_unknown(config, {asked.window_packets, asked.grain_packets});
   config.idle_round_trip =
       std::llround(topology::latency_seconds(cluster, scenario.hosts) * base::kSecond +
@@ -52,6 +51,8 @@ transport::Config config_of(const Scenario& scenario, const Cluster& cluster, co
                             const std::vector<base::HostId>& told_hosts) {
   transport::Config config = scenario.config;
   config.datagram_bytes = topology::payload_bytes(cluster.framing);
+  // Interfaces tell their speed.
+  config.link_time = packet_time_of(config, cluster, plan::tune(cluster, scenario.hosts));
   if (!scenario.asked.described) return undescribed(config, scenario, cluster);
   const plan::Tuning tuning = plan::tune(told, told_hosts);
   execute::configure(config, &tuning, {0, scenario.asked.grain_packets});
@@ -235,6 +236,16 @@ void Job::configure_phase(const plan::Phase& phase, transport::Config& changed) 
   if (phase.reach == plan::Reach::kNear) changed.packet_time = config.packet_time;
 }
 
+clocks::RateClaim Job::claim_of(std::uint32_t rank) const {
+  const base::HostId host = told_hosts[placement.host_of[rank]];
+  double mbit_s = 0;
+  for (const topology::Link& link : told.links) {
+    if (link.from.value != host.value && link.to.value != host.value) continue;
+    mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
+  }
+  return clocks::RateClaim(mbit_s);
+}
+
 base::Result<plan::Plan> Job::plan(std::uint32_t rank) const {
   const std::uint32_t host = placement.host_of[rank];
   auto planned = plan::make_plan(plan_request(host));
@@ -278,6 +289,9 @@ harness::SimRequest Job::request() const {
   out.tcp = scenario.tcp;
   if (out.tcp) out.together = true;  // a barrier between calls, as benchmarks have it
   out.config = [this](std::uint32_t) { return config; };
+  if (scenario.asked.described && config.refuted_window_packets > 0) {
+    out.claim = [this](std::uint32_t rank) { return claim_of(rank); };
+  }
   out.plan = [this](std::uint32_t rank) { return plan(rank); };
   if (phases) {
     out.configure_phase = [this](std::uint32_t rank, std::uint32_t phase,

@@ -49,6 +49,8 @@ struct Job {
   Job(Scenario asked, const topology::Cluster& network, const topology::Cluster& told,
       std::vector<base::HostId> told_hosts);
   plan::Request plan_request(std::uint32_t host) const;
+  // What the file says that a rank's host can carry.
+  clocks::RateClaim claim_of(std::uint32_t rank) const;
   // Phases within and between sites have windows and timers of their own.
   void configure_phase(const plan::Phase& phase, transport::Config& changed) const;
 };

@@ -8,7 +8,6 @@
 #include "messages/turns.h"
 #include "scenario/network.h"
 #include "scenario/traffic.h"
-#include "transport/path_check.h"
 
 namespace alm::scenario {
 namespace {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/peer_queue.h"
 #include "base/time.h"
 #include "transport/config.h"
-#include "transport/peer_queue.h"
 #include "wire/control.h"
 #include "wire/exchange_numbers.h"
 
@@ -106,7 +106,7 @@ class Attendance {
     std::optional<std::uint64_t> doing;
   };
 
-  PeerQueue asking_;
+  base::PeerQueue asking_;
   std::optional<Elsewhere> own_, doing_;
   std::vector<Peer> peers_;
 };

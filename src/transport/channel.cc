@@ -63,6 +63,7 @@ Channel& Channel::operator=(Channel&&) noexcept = default;
 void Channel::start(base::Nanos now, const Exchange& exchange) {
   impl_->exchange = exchange;
   impl_->engine.hurry(exchange.hurries);
+  if (exchange.distrusts_file) impl_->engine.distrust_file();
   impl_->engine.start(now, *exchange.rounds, exchange.send.sizes(), exchange.recv.sizes(),
                       exchange.withheld, exchange.reports_arrivals);
   impl_->exchange.withheld = {};
@@ -190,6 +191,7 @@ base::Nanos Channel::deadline() const { return impl_->engine.deadline(); }
 base::Nanos Channel::unmoved_until(base::Nanos now) const {
   return impl_->engine.unmoved_until(now);
 }
+std::uint64_t Channel::at_once_bytes() const { return impl_->engine.at_once_bytes(); }
 base::Nanos Channel::frame_time() const { return impl_->engine.frame_time(); }
 bool Channel::settled() const { return impl_->engine.settled() && !fills(); }
 std::optional<PeerFailure> Channel::check_peers(base::Nanos now) {

@@ -56,6 +56,7 @@ struct Exchange {
   bool reports_arrivals = false;  // see take_arrival()
   // The rate of the link is not known well enough to wait for the time of a step.
   bool hurries = false;
+  bool distrusts_file = false;  // of the cluster; see Engine::distrust_file()
 };
 
 // One datagram to send. The Outgoing holds its head; `payload` points into the caller's send buffer
@@ -116,6 +117,7 @@ class Channel {
   base::Nanos deadline() const;
   base::Nanos unmoved_until(base::Nanos now) const;
   base::Nanos frame_time() const;
+  std::uint64_t at_once_bytes() const;  // see Engine
 
   // Nothing is unacknowledged in either direction: no peer can still need this rank.
   bool settled() const;

@@ -2,8 +2,6 @@
 
 #include <string>
 
-#include "transport/path_check.h"
-
 namespace alm::transport {
 
 base::Result<Reliability> parse_reliability(std::string_view name) {

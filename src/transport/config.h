@@ -29,6 +29,9 @@ enum class SendRule {
 base::Result<Reliability> parse_reliability(std::string_view name);
 base::Result<SendRule> parse_send_rule(std::string_view name);
 
+// As paths::check_paths; and several paths need selective-repeat.
+base::Status check_paths(std::uint32_t paths, std::uint32_t batch, Reliability reliability);
+
 struct Config {
   std::uint32_t datagram_bytes = 1472;      // UDP payload of a full packet, header included
   std::uint32_t window_packets = 16;        // W_g, over all peers
@@ -62,6 +65,10 @@ struct Config {
   // The window is sought, from so many packets on up to window_packets: what queues and ways hold
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
+  // The same where window_packets is known, from when exchanges have refuted the cluster file on
+  // (Engine::distrust_file); 0: it stays.
+  std::uint32_t refuted_seeks_from = 0;
+  std::uint32_t refuted_window_packets = 0;
   // Larger windows are attempted (clocks/climb.h), with trains of up to so many packets.
   bool climbs = false;
   std::uint32_t train_packets_max = 1;
@@ -102,9 +109,10 @@ struct Counters {
   std::uint64_t data_received = 0;  // new packets
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
-  std::uint64_t window_cuts = 0;   // how often the window yielded to others
-  std::uint64_t cuts_alone = 0;    // .. to none: this rank had its full speed
-  std::uint64_t window_least = 0;  // the smallest window after a cut, in packets; 0: no cut
+  std::uint64_t window_cuts = 0;       // how often the window yielded to others
+  std::uint64_t cuts_alone = 0;        // .. to none: this rank had its full speed
+  std::uint64_t files_distrusted = 0;  // channels that no longer hold the cluster file for true
+  std::uint64_t window_least = 0;      // the smallest window after a cut, in packets; 0: no cut
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;
   std::uint64_t path_silences = 0;  // a path did not answer while another did
   wire::FillCount fills;
@@ -122,6 +130,7 @@ struct Counters {
     early_dropped += more.early_dropped;
     window_cuts += more.window_cuts;
     cuts_alone += more.cuts_alone;
+    files_distrusted += more.files_distrusted;
     if (window_least == 0 || (more.window_least > 0 && more.window_least < window_least)) {
       window_least = more.window_least;
     }

@@ -19,12 +19,13 @@ namespace alm::transport {
 
 class Congestion {
  public:
-  explicit Congestion(const Config& config)
+  // `first`: the number of the exchange that begins with it.
+  explicit Congestion(const Config& config, std::uint64_t first = 0)
       : yield_(config.seeks_from),
         other_(config.seeks_from),
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
-        climb_(config.link_time),
+        climb_(config.link_time, first),
         idle_round_trip_(config.idle_round_trip),
         wake_(config.timer_least / 2),
         limit_time_(config.limit_time),
@@ -50,17 +51,24 @@ class Congestion {
     crowd_.begin(alone, cycle);
     pipe_.begin(now, cycle);
   }
-  // It has sent everything. `counts`: all ranks have sent as much, so long before `now` as it says.
-  void end(base::Nanos now, const clocks::SeenTrips& seen, bool counts = false) {
+  // It has sent everything. `number`: where all ranks have sent as much, so long before `now` as it
+  // says; the same on all.
+  void end(base::Nanos now, const clocks::SeenTrips& seen,
+           std::optional<std::uint64_t> number = std::nullopt) {
     was_lossy_ = lossy_;
     measure(now, false);
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
     // Ranks that answer as soon as kernels need no larger window than these show.
     const bool slow = seen.nearest >= idle_round_trip_ + wake_;
-    if (!climbs_ || !counts || !(slow || climb_.attempts() || climb_.trains())) return;
-    const auto next = climb_.end(now - began_, sends_.count(), window(), yield_.asked(), lossy_,
-                                 yield_.was_cut());
+    if (!climbs_ || !number || !(slow || climb_.attempts() || climb_.trains())) return;
+    const auto next = climb_.end({.number = *number,
+                                  .took = now - began_,
+                                  .packets = sends_.count(),
+                                  .window = window(),
+                                  .most = yield_.asked(),
+                                  .lossy = lossy_,
+                                  .cut = yield_.was_cut()});
     // What losses have made of an attempt stays.
     if (next && (*next < window() || !yield_.was_cut())) yield_.set(*next);
   }

@@ -78,9 +78,11 @@ class SlowHostsTest : public CongestionTest {
       if (i % window == 0) now_ += 8000;
       congestion.sent(now_, 1, next_++, {});
     }
-    congestion.end(now_, {8000, 8000}, counts);
+    congestion.end(now_, {8000, 8000}, counts ? std::optional(number_) : std::nullopt);
+    ++number_;
   }
   Config config_;
+  std::uint64_t number_ = 0;
 };
 
 TEST_F(SlowHostsTest, WindowsGrowWithTrainsOfAQuarter) {
@@ -92,6 +94,21 @@ TEST_F(SlowHostsTest, WindowsGrowWithTrainsOfAQuarter) {
   for (int i = 0; i < 10; ++i) exchange(congestion);
   EXPECT_EQ(congestion.window(), 1024u);
   EXPECT_EQ(congestion.train(1), 16u);
+}
+
+// A file that they hold for true no longer.
+TEST_F(SlowHostsTest, RanksThatBeginToSeekOneAfterTheOtherAttemptTheSame) {
+  std::vector<std::vector<std::uint32_t>> windows;
+  for (const std::uint64_t first : {5, 6}) {
+    Congestion congestion(config_, first);
+    auto& of_rank = windows.emplace_back();
+    for (number_ = first; number_ < 16;) {
+      exchange(congestion);
+      if (number_ > 6) of_rank.push_back(congestion.window());
+    }
+  }
+  EXPECT_EQ(windows[0], windows[1]);
+  EXPECT_GT(windows[0].back(), 16u);
 }
 
 TEST_F(SlowHostsTest, LinksThatTakeLongerThanRanksNeedToWakeAreTheLimit) {
@@ -130,7 +147,7 @@ TEST_F(SlowHostsTest, WhatLossesMadeOfAnAttemptStays) {
   }
   const std::uint32_t left = congestion.window();
   EXPECT_LT(left, 16u);
-  congestion.end(now_, {}, true);
+  congestion.end(now_, {}, number_);
   EXPECT_EQ(congestion.window(), left);
 }
 

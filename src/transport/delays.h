@@ -30,6 +30,9 @@ struct NominalTimes {
 
 class Delays {
  public:
+  // A guess of what a packet takes may be so many times too short.
+  static constexpr base::Nanos kBears = 16;
+
   explicit Delays(const Config& config)
       : jitter_(config.timer_jitter),
         jitter_least_(config.timer_jitter),
@@ -52,8 +55,7 @@ class Delays {
   // A cycle is over. An oversubscribed uplink stretches cycles, but one stalled cycle must not
   // stretch them without end.
   void wrapped(base::Nanos now) {
-    constexpr base::Nanos kStretchMax = 16;
-    const base::Nanos sample = std::min(now - last_wrap_, kStretchMax * nominal_.cycle);
+    const base::Nanos sample = std::min(now - last_wrap_, kBears * nominal_.cycle);
     cycle_ = std::max(nominal_.cycle, cycle_ + (sample - cycle_) / 4);
     last_wrap_ = now;
   }
@@ -71,6 +73,8 @@ class Delays {
     const auto took = static_cast<double>(now - started_) / static_cast<double>(guess_);
     part_ += (std::min(1.0, took) - part_) * kWeight;
   }
+  // What a packet takes is a guess from now on.
+  void guess_packets() { guessed_ = true; }
   clocks::AnswerTime& answers() { return answers_; }
   const clocks::AnswerTime& answers() const { return answers_; }
 

@@ -149,6 +149,28 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   parts_.timer_at(now + parts_.look_delay());
 }
 
+void Engine::distrust_file() {
+  Config& config = parts_.config;
+  if (config.refuted_window_packets == 0) return;
+  assert(!parts_.numbers.running());
+  ++parts_.counters.files_distrusted;
+  config.seeks_from = std::max(config.window_packets, config.refuted_seeks_from);
+  config.window_packets =
+      std::max(config.window_packets, std::exchange(config.refuted_window_packets, 0));
+  config.single_window_packets = config.burst_packets = 0;
+  config.limit_time = config.latency = 0;
+  config.knows_rate = false;
+  if (config.paths == 1) {
+    config.span_packets = std::clamp(config.window_packets, config.span_packets, kSpanMax);
+    parts_.turns.set_span(config.span_packets);
+  }
+  // Interfaces of virtual machines tell any speed.
+  const auto shortest = std::max(config.link_time, config.packet_time / Delays::kBears);
+  if (config.link_time > 0) config.packet_time = std::min(config.packet_time, shortest);
+  parts_.congestion = Congestion(config, parts_.numbers.entered());
+  parts_.delays.guess_packets();
+}
+
 void Engine::make_ready(PeerId id) {
   Peer& peer = parts_.peers[id];
   if (!parts_.numbers.running() || !peer.withheld) return;
@@ -193,7 +215,9 @@ void Engine::release(base::Nanos now) {
     // A late rank that receives alone finds all of it here.
     if (parts_.symmetric) parts_.delays.measure_packets(now);
   }
-  parts_.congestion.end(now, parts_.seen_trips(), parts_.symmetric && !parts_.turns.withholds());
+  const bool equal = parts_.symmetric && !parts_.turns.withholds();
+  parts_.congestion.end(now, parts_.seen_trips(),
+                        equal ? std::optional(parts_.numbers.current()) : std::nullopt);
   parts_.released = now;
   parts_.farthest = 0;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {

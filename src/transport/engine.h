@@ -102,6 +102,10 @@ class Engine {
 
   // Later exchanges wait for no step's time.
   void hurry(bool hurries) { parts_.steps.hurry(hurries); }
+  // Exchanges have shown that links are not as the cluster file says. From the next one on the
+  // window is sought, as without a file, from the one on that was made for those links.
+  // Precondition: no exchange is running.
+  void distrust_file();
   // `rounds` must outlive the exchange; `withheld` ([peer], or empty) need not.
   void start(base::Nanos now, const Rounds& rounds, const BlockSizes& send, const BlockSizes& recv,
              std::span<const std::uint8_t> withheld = {}, bool reports_arrivals = false);
@@ -161,6 +165,13 @@ class Engine {
   base::Nanos unmoved_until(base::Nanos now) const;
   // The time of the exchange's longest packet on the host link.
   base::Nanos frame_time() const { return parts_.frame_time; }
+  // So much of the running exchange may leave at once if this rank is late: its window, and what
+  // the receive clock allows for a window that each of the others has sent before, or gives back.
+  // In full packets with their headers.
+  std::uint64_t at_once_bytes() const {
+    const std::uint64_t windows = clocks::ReceiveClock::kBankWindows + parts_.peers.size();
+    return windows * parts_.congestion.window() * parts_.config.datagram_bytes;
+  }
 
   std::optional<PeerFailure> check_peers(base::Nanos now);
   // The notice of a peer that has given up, in an exchange or between two; what was deaf.

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/peer_queue.h"
 #include "base/rounds.h"
 #include "base/time.h"
 #include "clocks/receive_clock.h"
@@ -25,7 +26,6 @@
 #include "transport/owed_acks.h"
 #include "transport/pace.h"
 #include "transport/peer.h"
-#include "transport/peer_queue.h"
 #include "transport/probes.h"
 #include "transport/round_turns.h"
 #include "transport/silence.h"
@@ -101,7 +101,7 @@ struct Parts {
   Delays delays;
   OwedAcks acks;
   Probes probes;
-  PeerQueue arrivals, resend_queue;
+  base::PeerQueue arrivals, resend_queue;
   // A packet or the latest probe, to be sent a second time to a far peer.
   struct Copy {
     PeerId peer = 0;

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
+#include "base/peer_queue.h"
 #include "base/time.h"
 #include "transport/config.h"
 #include "transport/peer.h"
-#include "transport/peer_queue.h"
 #include "wire/control.h"
 
 namespace alm::transport {
@@ -58,7 +58,7 @@ class OwedAcks {
   }
 
  private:
-  PeerQueue queue_;
+  base::PeerQueue queue_;
   std::uint64_t owing_ = 0;
 };
 

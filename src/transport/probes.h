@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/peer_queue.h"
 #include "base/time.h"
 #include "transport/config.h"
 #include "transport/peer.h"
-#include "transport/peer_queue.h"
 
 namespace alm::transport {
 
@@ -70,7 +70,7 @@ class Probes {
  private:
   static constexpr std::uint8_t kUnansweredMost = 10;
 
-  PeerQueue queue_;
+  base::PeerQueue queue_;
   base::Nanos next_at_ = 0;
   bool asked_all_ = false;
 };

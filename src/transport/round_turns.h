@@ -31,6 +31,8 @@ class RoundTurns {
                     std::vector<Peer>& peers);
   // The length of its trains; before `enter`.
   void set_grain(std::uint32_t packets) { grain_ = packets; }
+  // How far a block may be ahead of its acknowledgements; before `enter`.
+  void set_span(std::uint32_t packets) { span_ = packets; }
   // Loads the first round.
   void enter(const std::vector<Peer>& peers) {
     round_ = 0;

@@ -93,9 +93,11 @@ void Trial::begin() {
   if (ways_.limit() <= 0 && !ways_.has_predictions() && !ways_.risky(open[1])) add(open[1]);
 }
 
-void Trial::set_limit(base::Nanos limit) {
-  if (ways_.limit() > 0 || limit <= 0) return;
-  ways_.set_limit(limit);
+void Trial::set_limit(std::optional<base::Nanos> limit) {
+  for (std::size_t way = 0; !limit && way < ways_.size(); ++way) ways_[way].least = 0;
+  if (!limit) return ways_.set_limit(0);
+  if (ways_.limit() > 0 || *limit <= 0) return;
+  ways_.set_limit(*limit);
   if (!decided() && ways_.calls() <= 1) batch_ = {{first_, true}};
 }
 

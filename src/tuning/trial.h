@@ -67,6 +67,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -89,7 +90,8 @@ class Trial {
   explicit Trial(const std::vector<Transport>& ways, base::Nanos limit = 0, double time_scale = 1);
 
   // `limit` has become known, or has changed.
-  void set_limit(base::Nanos limit);
+  // Nothing: it is refuted, and so is what single ways need.
+  void set_limit(std::optional<base::Nanos> limit);
 
   // The way the next call takes.
   std::size_t way() const {

@@ -25,6 +25,15 @@ TEST(Trial, BeginsWithOursAndTheLibrarysOwn) {
   EXPECT_EQ(trial.time(1), 4 * kMs);
 }
 
+TEST(Trial, ALimitThatIsForgottenRulesNothingOut) {
+  Trial trial({Transport::kUdp, Transport::kUdp}, 10 * kMs);
+  trial.needs(1, 30 * kMs);
+  for (int i = 0; i < 3; ++i) call(trial, {12 * kMs, 5 * kMs});
+  EXPECT_TRUE(trial.standings().cannot_win(1));
+  trial.set_limit(std::nullopt);
+  EXPECT_FALSE(trial.standings().cannot_win(1) || trial.standings().refutes_limit());
+}
+
 TEST(Trial, TakesTheFasterOfTwo) {
   Trial trial;
   EXPECT_LE(calls_until_decided(trial, {50, 40}), 100);

@@ -25,6 +25,7 @@ from allemande.simulation.case import JSON_KEYS, Result, make_case, run_case, si
 from allemande.simulation.networks import find_cluster
 from allemande.simulation.parallel import run_cases
 from allemande.simulation.trace import RECORD, queue_lengths
+from allemande.study.wrong_files import LIES
 from allemande.topology import load_cluster, parse_cluster
 
 # Each of five switches in a ring sends its packets two hops on, and holds what it cannot pass on.
@@ -364,6 +365,27 @@ def test_a_job_may_be_told_another_network_than_it_has() -> None:
     wrong = simulate(true, size=20_000, told=parse_cluster(text, "wrong.toml"))
     assert wrong.limit_s == alone.limit_s, "the network is what it is"
     assert wrong.time_s != alone.time_s
+
+
+def test_a_file_with_a_tenth_of_the_rate_is_not_believed_for_long() -> None:
+    """Queues that hold more than the links carry such packets faster than the file allows."""
+    cluster = load_cluster("tam-8x4")
+    options = {"algorithm": "sync-shuffle", "size": 50_000, "exchanges": 12, "jitter_us": 500}
+    told = parse_cluster(LIES["rates-tenth"](cluster.to_toml()), "slow.toml")
+    true = _core.simulate(cluster, options, None)
+    lied = _core.simulate(cluster, options, None, told)
+    assert true["files_distrusted"] == 0
+    assert lied["files_distrusted"] == 32
+    assert sum(lied["exchange_s"]) <= 1.05 * sum(true["exchange_s"])
+
+
+@pytest.mark.parametrize("lateness_us", [0, 300, 3_000, 30_000])
+@pytest.mark.parametrize("network", ["shallow-4x2", "oversubscribed-8x4", "leaf-spine-4x4"])
+def test_a_true_file_is_believed_whoever_is_late(network: str, lateness_us: int) -> None:
+    options = {"algorithm": "sync-shuffle", "exchanges": 20, "jitter_us": lateness_us}
+    for size in (1_000, 20_000, 100_000):
+        found = _core.simulate(load_cluster(network), {**options, "size": size}, None)
+        assert found["files_distrusted"] == 0
 
 
 def test_what_a_job_is_told_names_all_its_hosts() -> None:

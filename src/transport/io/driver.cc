@@ -152,7 +152,9 @@ base::Status Driver::start(std::uint16_t set, const transport::Exchange& exchang
   }
   transport::Exchange begun = exchange;
   begun.hurries = self.hurries(std::max(to_go, entry->to_come));
+  begun.distrusts_file = self.endpoint->rate().refuted();
   entry->channel.start(now, begun);
+  entry->to_wait = to_go - std::min(to_go, entry->channel.at_once_bytes());
   self.attend(*entry);
   return {};
 }
@@ -163,7 +165,7 @@ bool Driver::Impl::hurries(std::uint64_t bytes) {
   constexpr std::uint64_t kMuch = 64 << 10;
   constexpr std::uint32_t kShowing = 2;
   const clocks::RateClaim& rate = endpoint->rate();
-  if (rate.verdict() != clocks::RateClaim::Verdict::kOpen) return !rate.holds();
+  if (rate.refuted() || rate.verdict() != clocks::RateClaim::Verdict::kOpen) return !rate.holds();
   if (bytes >= kMuch && large_exchanges <= kShowing) ++large_exchanges;
   return large_exchanges <= kShowing;
 }
@@ -346,6 +348,12 @@ clocks::RateClaim Driver::rate() const {
   if (!impl_->in_owner()) return {};
   const Lock lock(impl_->mutex);
   return impl_->endpoint->rate();
+}
+
+void Driver::refute_rate() {
+  if (!impl_->in_owner()) return;
+  const Lock lock(impl_->mutex);
+  impl_->endpoint->refute_rate();
 }
 
 const Endpoint& Driver::endpoint() const { return *impl_->endpoint; }

@@ -157,6 +157,7 @@ class Driver {
   transport::Counters counters(std::uint16_t set) const;
   EndpointCounters endpoint_counters() const;
   DriverCounters driver_counters() const;
+  void refute_rate();              // calls have shown that a rate in the cluster file is too low
   clocks::RateClaim rate() const;  // what exchanges say of the rate in the cluster file
   const Endpoint& endpoint() const;
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/looks.h"
 #include "base/waiters.h"
 #include "transport/io/driver.h"
 #include "transport/io/hops.h"
-#include "transport/io/looks.h"
 #include "transport/io/outbox.h"
 #include "transport/io/set_table.h"
 
@@ -130,7 +130,7 @@ struct Driver::Impl {
   DriverCounters counters;
   base::Nanos now = 0;   // read once per turn
   std::size_t turn = 0;  // which set is pulled first
-  Looks looks;
+  base::Looks looks;
   bool news = false;  // an arrival waits to be reported
   // Until this time somebody has read what arrived, or waits for it.
   base::Nanos listened_until = 0;

@@ -84,7 +84,7 @@ void Driver::Impl::drive(Lock& lock, Call& call) {
 // than cores it is what these others send.
 bool Driver::Impl::news_before_sleep(base::Nanos until) {
   if (gathers_until(now) > now || !packets_come_soon() || !looks.pay()) return false;
-  for (int look = 0; look < Looks::kBeforeSleep; ++look) {
+  for (int look = 0; look < base::Looks::kBeforeSleep; ++look) {
     ::sched_yield();
     now = monotonic_now();
     if (now >= until) return false;
@@ -172,7 +172,7 @@ void Driver::Impl::finish_complete() {
     entry->channel.release(now);
     entry->attention = true;
     entry->finished = true;
-    endpoint->exchanged(entry->to_come, now - entry->begun);
+    endpoint->exchanged(entry->to_come, entry->to_wait, now - entry->begun);
     other = true;
   }
   if (other) waiters.tell([this](Call& call) { return find_event(call); });

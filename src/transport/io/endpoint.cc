@@ -97,6 +97,7 @@ struct Endpoint::Impl {
   }
   bool kernel_holds(base::Nanos now);
   void pace_as_seen();
+  void lengthen_trains();
   std::uint32_t ready_sockets() const;  // bit s: something waits at socket s
   std::size_t room_items(base::Nanos now, std::span<const SendItem> items);
 };
@@ -232,19 +233,35 @@ std::uint32_t packets_that_fit(std::uint32_t buffer_bytes, std::uint32_t datagra
   return buffer_bytes / kernel_bytes_per_packet(datagram_bytes);
 }
 
+void Endpoint::Impl::lengthen_trains() {
+  options.grain_packets = std::max(options.grain_packets, options.refuted_grain_packets);
+}
+
 void Endpoint::Impl::pace_as_seen() {
-  if (!options.pace_when_seen) return;
-  const bool seen = rate.verdict() == clocks::RateClaim::Verdict::kSeen;
+  if (!options.pace_when_seen || !options.paces) return;
+  const bool seen = rate.verdict() == clocks::RateClaim::Verdict::kSeen && !rate.refuted();
   pacer = clocks::Pacer(seen ? rate.mbit_s() : 0, pace_burst_bytes);
 }
 
-void Endpoint::exchanged(std::uint64_t bytes, base::Nanos time) {
+void Endpoint::exchanged(std::uint64_t came, std::uint64_t waited, base::Nanos time) {
   const auto before = impl_->rate.verdict();
   const double paced_by = impl_->rate.mbit_s();
-  impl_->rate.exchanged(bytes * (impl_->datagram_bytes + impl_->frame_overhead) /
-                            (impl_->datagram_bytes - wire::kHeaderBytes),
-                        time);
+  const auto in_frames = [this](std::uint64_t bytes) {
+    return bytes * (impl_->datagram_bytes + impl_->frame_overhead) /
+           (impl_->datagram_bytes - wire::kHeaderBytes);
+  };
+  // The exchange is over before the send buffer is empty.
+  const std::uint64_t buffers = impl_->send_buffer_packets * impl_->opened;
+  waited -= std::min(waited, buffers * impl_->datagram_bytes);
+  impl_->rate.exchanged(in_frames(came), in_frames(waited), time);
+  if (impl_->rate.refuted()) impl_->lengthen_trains();
   if (impl_->rate.verdict() != before || impl_->rate.mbit_s() != paced_by) impl_->pace_as_seen();
+}
+
+void Endpoint::refute_rate() {
+  impl_->rate.refute();
+  impl_->lengthen_trains();
+  impl_->pace_as_seen();
 }
 
 const clocks::RateClaim& Endpoint::rate() const { return impl_->rate; }

@@ -75,12 +75,14 @@ struct EndpointOptions {
   // The rate of all links together, for pacing in user space where the kernel gives no
   // back-pressure; 0: no pacing.
   double pace_mbit_s = 0;
-  // Pacing waits until exchanges have come at this rate (rate_claim.h), because a file may be
-  // wrong.
+  // Pacing waits until exchanges have come at this rate (rate_claim.h): a file may be wrong.
   bool pace_when_seen = false;
+  bool paces = true;  // false: exchanges are held against the rate, no more
   // What the same file says of this host's links, which may be faster; 0: as pace_mbit_s.
   double host_mbit_s = 0;
   std::uint32_t grain_packets = 1;  // longest train
+  // The same from when the rate is refuted on; 0: as before.
+  std::uint32_t refuted_grain_packets = 0;
   // An exchange of so few packets fits the queues on its route and need not be paced.
   std::uint32_t burst_packets = 0;
   bool allow_gso = true, allow_gro = true;
@@ -151,9 +153,11 @@ class Endpoint {
   std::uint32_t receive_buffer_bytes() const;
   std::vector<std::string> warnings() const;  // kernel buffers too small: the sysctl to set
 
-  // So many bytes have come in an exchange that took `time`.
-  void exchanged(std::uint64_t bytes, base::Nanos time);
-  // What that says of pace_mbit_s.
+  // So much has come in an exchange that took `time`; so much was sent that did not leave at once.
+  void exchanged(std::uint64_t came, std::uint64_t waited, base::Nanos time);
+  // Calls have shown that a rate on the way is too low. Whoever shows it, trains become longer.
+  void refute_rate();
+  // What both say of pace_mbit_s.
   const clocks::RateClaim& rate() const;
 
   // Sends in order until the kernel (or the pacer) takes no more; returns how many were taken. Runs

@@ -348,9 +348,9 @@ TEST(Endpoint, NothingIsPacedByARateThatHasNotBeenSeen) {
   const std::vector<SendItem> items(30, SendItem{&to, 0, bytes, {}});
   EXPECT_EQ(a->send(monotonic_now(), items), 30U);
   constexpr std::uint64_t kBytes = 125'000;  // a second's at 1 Mbit/s
-  a->exchanged(kBytes, base::kSecond);
+  a->exchanged(kBytes, kBytes, base::kSecond);
   EXPECT_EQ(a->send(monotonic_now(), items), 30U);
-  a->exchanged(kBytes, base::kSecond);
+  a->exchanged(kBytes, kBytes, base::kSecond);
   EXPECT_LT(a->send(monotonic_now(), items), 30U);
 }
 

@@ -35,6 +35,7 @@ struct SetEntry {
   // The running exchange:
   base::Nanos begun = 0;
   std::uint64_t to_come = 0;           // bytes from other hosts
+  std::uint64_t to_wait = 0;           // bytes to other hosts that do not leave at once
   base::Nanos next_check = 0;          // when to check the peers
   bool told_absent = false;            // a warning has named those that have not entered it
   base::Nanos next_progress = 0;       // when the thread that awaits it calls `progress`

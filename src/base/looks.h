@@ -3,7 +3,7 @@
 // tried again now and then, because the load of a host changes.
 #pragma once
 
-namespace alm::io {
+namespace alm::base {
 
 class Looks {
  public:
@@ -28,4 +28,4 @@ class Looks {
   int passed_over_ = 0;
 };
 
-}  // namespace alm::io
+}  // namespace alm::base

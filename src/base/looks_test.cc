@@ -1,8 +1,8 @@
-#include "transport/io/looks.h"
+#include "base/looks.h"
 
 #include <gtest/gtest.h>
 
-namespace alm::io {
+namespace alm::base {
 namespace {
 
 int taken(Looks& looks, int sleeps, bool news) {
@@ -45,4 +45,4 @@ TEST(Looks, StayWhereMostBringNews) {
 }
 
 }  // namespace
-}  // namespace alm::io
+}  // namespace alm::base

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "transport/config.h"
+#include "base/rounds.h"
 
-namespace alm::transport {
+namespace alm::base {
 
 class PeerQueue {
  public:
@@ -33,4 +33,4 @@ class PeerQueue {
   std::size_t gone_ = 0;  // entries popped from the front
 };
 
-}  // namespace alm::transport
+}  // namespace alm::base
