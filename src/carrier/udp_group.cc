@@ -31,15 +31,12 @@ io::PeerSet peers_of(const plan::Phase& phase, const io::PeerSet& all,
 
 // For one of several that have a part of the host's link each.
 transport::Config shared_by(std::uint32_t parts, transport::Config config) {
-  config.window_packets = std::max(1u, config.window_packets / parts);
-  if (config.single_window_packets > 0) {
-    config.single_window_packets = std::max(1u, config.single_window_packets / parts);
+  // 0 has a meaning of its own.
+  for (std::uint32_t* window :
+       {&config.window_packets, &config.single_window_packets, &config.seeks_from,
+        &config.refuted_seeks_from, &config.refuted_window_packets}) {
+    if (*window > 0) *window = std::max(1u, *window / parts);
   }
-  if (config.refuted_window_packets > 0) {
-    config.refuted_window_packets = std::max(1u, config.refuted_window_packets / parts);
-    config.refuted_seeks_from = std::max(1u, config.refuted_seeks_from / parts);
-  }
-  if (config.seeks_from > 0) config.seeks_from = std::max(1u, config.seeks_from / parts);
   config.burst_packets /= parts;
   config.packet_time *= parts;
   config.link_time *= parts;

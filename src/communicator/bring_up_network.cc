@@ -75,21 +75,18 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
 
 void BringUp::set_times(transport::Config& config) const {
   const double mbit_s = io::interface_speed(driver_->endpoint().local(0));
-  bool told = mbit_s > 0;
-  config.link_time = told ? base::frame_time(config.datagram_bytes, mbit_s) : 0;
+  config.link_time = mbit_s > 0 ? base::frame_time(config.datagram_bytes, mbit_s) : 0;
   if (members_.tuning) return;
   if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
   if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
-  if (told) config.packet_time = config.link_time;
+  if (config.link_time > 0) config.packet_time = config.link_time;
   // Interfaces of virtual machines tell any speed. What was measured holds the time of hosts too,
   // so it counts only where it is much longer: timers bear a factor of 16 (transport/delays.h).
   constexpr base::Nanos kMuch = 16;
   if (job_.frame_time > kMuch * config.packet_time) {
-    config.packet_time = job_.frame_time;
-    told = true;
+    config.packet_time = config.link_time = job_.frame_time;
   }
-  config.link_time = told ? config.packet_time : 0;
 }
 
 }  // namespace alm::communicator

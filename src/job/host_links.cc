@@ -18,21 +18,6 @@ std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::str
   return std::nullopt;
 }
 
-LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::size_t first,
-                   std::size_t count) {
-  LinkClaim claim;
-  std::size_t number = 0;
-  for (const topology::Link& link : cluster.links) {
-    if (link.from.value != host.value && link.to.value != host.value) continue;
-    if (number >= first && number < first + count) {
-      claim.mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
-      if (claim.line == 0) claim.line = link.lines.rate;
-    }
-    ++number;
-  }
-  return claim;
-}
-
 const topology::Link* find_link(const topology::Cluster& cluster, std::string_view port) {
   const auto names = [&](const topology::Link& link) {
     const std::string& from = cluster.node_name(link.from);

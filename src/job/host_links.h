@@ -14,15 +14,6 @@ namespace alm::job {
 // The cluster file may call hosts by short or full names.
 std::optional<base::HostId> find_host(const topology::Cluster& cluster, std::string_view host);
 
-// What the file says of `count` links of a host, from number `first` on: their rates together, and
-// the line of the first.
-struct LinkClaim {
-  double mbit_s = 0;
-  std::uint32_t line = 0;
-};
-LinkClaim claim_of(const topology::Cluster& cluster, base::HostId host, std::size_t first,
-                   std::size_t count);
-
 // The link of a port, "leaf0 -> core", as limits and tunings name it; null: there is none.
 const topology::Link* find_link(const topology::Cluster& cluster, std::string_view port);
 

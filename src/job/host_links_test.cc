@@ -5,6 +5,7 @@
 #include <string>
 
 #include "job/networks.h"
+#include "topology/find_hosts.h"
 
 namespace alm::job {
 namespace {

@@ -10,6 +10,7 @@
 #include "job/networks.h"
 #include "job/reach.h"
 #include "job/settings.h"
+#include "topology/find_hosts.h"
 
 namespace alm::job {
 namespace {

@@ -16,6 +16,7 @@
 #include "scenario/paths.h"
 #include "scenario/sites.h"
 #include "topology/cluster.h"
+#include "topology/find_hosts.h"
 #include "wire/header.h"
 
 namespace alm::scenario {
@@ -238,12 +239,7 @@ void Job::configure_phase(const plan::Phase& phase, transport::Config& changed) 
 
 clocks::RateClaim Job::claim_of(std::uint32_t rank) const {
   const base::HostId host = told_hosts[placement.host_of[rank]];
-  double mbit_s = 0;
-  for (const topology::Link& link : told.links) {
-    if (link.from.value != host.value && link.to.value != host.value) continue;
-    mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
-  }
-  return clocks::RateClaim(mbit_s);
+  return clocks::RateClaim(topology::claim_of(told, host, 0, topology::kHostLinksMax).mbit_s);
 }
 
 base::Result<plan::Plan> Job::plan(std::uint32_t rank) const {

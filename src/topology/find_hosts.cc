@@ -1,5 +1,6 @@
 #include "topology/find_hosts.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -30,6 +31,21 @@ base::Result<std::vector<base::HostId>> find_hosts(const Cluster& cluster,
     out.push_back({found->second});
   }
   return out;
+}
+
+LinkClaim claim_of(const Cluster& cluster, base::HostId host, std::size_t first,
+                   std::size_t count) {
+  LinkClaim claim;
+  std::size_t number = 0;
+  for (const Link& link : cluster.links) {
+    if (link.from.value != host.value && link.to.value != host.value) continue;
+    if (number >= first && number < first + count) {
+      claim.mbit_s += std::min(link.rate_up_mbit_s, link.rate_down_mbit_s);
+      if (claim.line == 0) claim.line = link.lines.rate;
+    }
+    ++number;
+  }
+  return claim;
 }
 
 }  // namespace alm::topology

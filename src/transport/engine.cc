@@ -63,7 +63,7 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
   };
   e.frame_time = of_frame(e.config.packet_time);
   const std::uint32_t grain = e.congestion.train(e.config.grain_packets);
-  e.turns.set_grain(grain);
+  e.turns.set_lengths(grain, e.config.span_packets);
   const std::uint64_t train = std::clamp<std::uint64_t>(e.sizes.packets_of(largest), 1, grain);
   e.cycle_packets = std::max<std::uint64_t>(1, partners * train);
   if (now - e.released > e.config.yield_memory) {
@@ -100,7 +100,6 @@ engine::Parts::Parts(const Config& with, PeerId own, std::uint32_t count)
       disputes(own, count),
       silence(with),
       rounds(&kNoRounds),
-      turns(with),
       congestion(with),
       pace(with),
       sizes(with.datagram_bytes - wire::kHeaderBytes),
@@ -162,7 +161,6 @@ void Engine::distrust_file() {
   config.knows_rate = false;
   if (config.paths == 1) {
     config.span_packets = std::clamp(config.window_packets, config.span_packets, kSpanMax);
-    parts_.turns.set_span(config.span_packets);
   }
   // Interfaces of virtual machines tell any speed.
   const auto shortest = std::max(config.link_time, config.packet_time / Delays::kBears);

@@ -21,18 +21,16 @@ using base::Rounds;
 
 class RoundTurns {
  public:
-  explicit RoundTurns(const Config& config)
-      : grain_(config.grain_packets), span_(config.span_packets) {}
-
   // An exchange begins. The windows of `peers` are those of its blocks; sets their round. `rounds`
   // must outlive it; `withheld` as in Engine::start(). The largest number of partners in a round is
   // returned.
   std::size_t begin(const Rounds& rounds, std::span<const std::uint8_t> withheld,
                     std::vector<Peer>& peers);
-  // The length of its trains; before `enter`.
-  void set_grain(std::uint32_t packets) { grain_ = packets; }
-  // How far a block may be ahead of its acknowledgements; before `enter`.
-  void set_span(std::uint32_t packets) { span_ = packets; }
+  // Of its trains, and how far a block may be ahead of its acknowledgements; before `enter`.
+  void set_lengths(std::uint32_t grain, std::uint32_t span) {
+    grain_ = grain;
+    span_ = span;
+  }
   // Loads the first round.
   void enter(const std::vector<Peer>& peers) {
     round_ = 0;
@@ -123,7 +121,7 @@ class RoundTurns {
   std::uint32_t train_left_ = 0;
   std::size_t round_ = 0;
   std::vector<std::uint64_t> recv_left_;  // packets, by round
-  std::uint32_t grain_, span_;
+  std::uint32_t grain_ = 1, span_ = 1;
   std::size_t withheld_ = 0;               // blocks of the round that are not there yet
   std::vector<std::uint32_t> send_round_;  // [peer]; empty if no blocks were withheld
 };

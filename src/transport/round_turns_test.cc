@@ -18,14 +18,10 @@ class RoundTurnsTest : public testing::Test {
   RoundTurnsTest() : peers_(5) {
     for (PeerId id = 1; id < 5; ++id) peers_[id].send.total = peers_[id].recv.total = 4;
   }
-  static Config config() {
-    Config config;
-    config.grain_packets = 2;
-    return config;
-  }
   void begin(std::vector<std::uint8_t> withheld = {}) {
     for (PeerId id = 0; id < withheld.size(); ++id) peers_[id].withheld = withheld[id] != 0;
     partners_ = turns_.begin(rounds_, withheld, peers_);
+    turns_.set_lengths(2, span_);
     turns_.enter(peers_);
   }
   // Who the next packets go to, until none may be sent.
@@ -44,7 +40,8 @@ class RoundTurnsTest : public testing::Test {
   }
 
   Rounds rounds_ = two_rounds();
-  RoundTurns turns_{config()};
+  RoundTurns turns_;
+  std::uint32_t span_ = 256;
   std::vector<Peer> peers_;
   std::size_t partners_ = 0;
   int cycles_ = 0;
@@ -91,9 +88,7 @@ TEST_F(RoundTurnsTest, AWithheldBlockIsSkippedAndHoldsItsRound) {
 }
 
 TEST_F(RoundTurnsTest, APartnerThatIsFarAheadOfItsAcknowledgementsIsPassedBy) {
-  Config config = this->config();
-  config.span_packets = 2;
-  turns_ = RoundTurns(config);
+  span_ = 2;
   begin();
   EXPECT_EQ(send(), (Order{1, 1, 2, 2}));
   peers_[2].send.advance_acked(2);
