@@ -23,9 +23,10 @@ LAYERS: dict[str, set[str]] = {
     "model": {"topology", "wire"},
     "plan": {"schedule", "routing", "model", "topology"},
     "wire": set(),
+    "blocks": {"wire"},
     "paths": set(),
     "clocks": set(),
-    "transport": {"clocks", "paths", "wire"},
+    "transport": {"blocks", "clocks", "paths", "wire"},
     "transport/io": {"transport", "clocks", "wire"},
     "messages": set(),
     "messages/io": {"messages", "transport"},
@@ -64,7 +65,7 @@ LAYERS: dict[str, set[str]] = {
         "topology",
     },
     "tuning": {"plan", "model", "wire", "topology"},
-    "execute": {"plan", "transport", "topology"},
+    "execute": {"blocks", "plan", "transport", "topology"},
     "node": {"plan", "transport", "transport/io"},
     "carrier": {"execute", "node", "plan", "topology", "messages", "transport", "transport/io"},
     "tally": set(),
@@ -129,6 +130,7 @@ LAYERS: dict[str, set[str]] = {
 # operating system comes in as a value.
 PURE = {
     "wire",
+    "blocks",
     "paths",
     "clocks",
     "transport",

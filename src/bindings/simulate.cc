@@ -112,6 +112,8 @@ nb::dict dict_of(const Outcome& outcome) {
   out["data_packets"] = counters.data_sent;
   out["acks"] = counters.acks_sent;
   out["probes"] = counters.probes_sent;
+  out["parities"] = counters.parities_sent;
+  out["recovered"] = counters.data_recovered;
   out["path_loads"] = outcome.path_loads;
   out["out_of_order"] = total.out_of_order;
   out["path_silences"] = counters.path_silences;

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "transport/windows.h"
+#include "blocks/windows.h"
 
 namespace alm::execute {
 namespace {
@@ -17,7 +17,7 @@ constexpr std::uint32_t kUnknownFarWindow = 512;  // where nothing tells the rou
 // (paths/peer_paths.h).
 void set_span(transport::Config& config) {
   if (config.paths > 1) return;
-  config.span_packets = std::clamp(config.window_packets, config.span_packets, transport::kSpanMax);
+  config.span_packets = std::clamp(config.window_packets, config.span_packets, blocks::kSpanMax);
 }
 
 }  // namespace
@@ -91,6 +91,7 @@ void configure_far(transport::Config& config, const plan::FarTuning& tuning) {
   config.retransmit_budget_packets =
       std::max(config.retransmit_budget_packets, config.window_packets / kResendPart);
   config.pace_yields = config.yields;
+  config.parities = true;
   config.yields = false;
 }
 

@@ -405,6 +405,9 @@ void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Pa
   if (verdict == transport::Verdict::kHold) {
     part.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
+  if (part.engine->recoverable(cargo.header.source)) {
+    part.engine->recovered(sim::to_nanos(now), cargo.header.source);
+  }
   if (has_come(ranks_[part.rank])) advance(part.rank, now);
 }
 

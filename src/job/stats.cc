@@ -156,6 +156,8 @@ std::string to_json(const StatsRecord& stats, std::uint32_t ranks) {
   line("files_distrusted", channel.files_distrusted);
   line("acks", channel.acks_sent);
   line("probes", channel.probes_sent);
+  line("parities", channel.parities_sent);
+  line("recovered", channel.data_recovered);
   line("received", channel.data_received);
   line("duplicates", channel.duplicates_received);
   line("early_held", channel.early_held);

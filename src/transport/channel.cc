@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
+#include <unordered_map>
+
+#include "blocks/parity_code.h"
 
 namespace alm::transport {
 struct Channel::Impl {
@@ -45,6 +49,50 @@ struct Channel::Impl {
     sealer.seal(std::span(datagram.head_storage).first(datagram.head_bytes), datagram.payload,
                 of_exchange);
   }
+
+  // A parity of the running exchange, to be sent.
+  std::span<const std::byte> make_parity(const Emission& emission) {
+    const Sizes& sizes = engine.sizes();
+    const std::uint64_t bytes = sizes.sends(emission.peer);
+    const std::byte* block = exchange.send.at(emission.peer);
+    std::vector<std::byte>& out = parities.emplace_back(emission.length);
+    blocks::make_parity(
+        emission.header.packet, sizes.packets_of(bytes),
+        [&](std::uint32_t packet) {
+          return std::span(block + sizes.offset_of(bytes, packet), sizes.length_of(bytes, packet));
+        },
+        out);
+    return out;
+  }
+  // Writes what parities tell of a peer's block that has not come.
+  void recover(base::Nanos now, PeerId peer) {
+    const Sizes& sizes = engine.sizes();
+    const std::uint64_t bytes = sizes.expects(peer);
+    const blocks::ReceiveWindow& recv = engine.receives(peer);
+    std::vector<std::uint32_t> lacking;
+    for (std::uint32_t packet = recv.cumulative; packet < recv.total; ++packet) {
+      if (!recv.has(packet)) lacking.push_back(packet);
+    }
+    const auto found = parities_of[peer].solve(
+        recv.total, lacking, [&](std::uint32_t packet) -> std::span<const std::byte> {
+          if (!recv.has(packet)) return {};
+          return {exchange.recv.at(peer) + sizes.offset_of(bytes, packet),
+                  sizes.length_of(bytes, packet)};
+        });
+    if (found.empty()) return;
+    for (std::size_t i = 0; i < lacking.size(); ++i) {
+      place(peer, lacking[i], std::span(found[i]).first(sizes.length_of(bytes, lacking[i])));
+    }
+    engine.recovered(now, peer);
+  }
+  void forget_parities() {
+    parities.clear();
+    parities_of.clear();
+  }
+
+  // Of the running exchange: those that were sent, and those that have come.
+  std::deque<std::vector<std::byte>> parities;
+  std::unordered_map<PeerId, blocks::Parities> parities_of;
 
   wire::Fill fill;
 
@@ -96,12 +144,14 @@ void Channel::release(base::Nanos now) {
     impl_->tail_bytes.insert(impl_->tail_bytes.end(), block + begin, block + end);
   }
   impl_->engine.release(now);
+  impl_->forget_parities();
   impl_->exchange = Exchange{};
 }
 
 void Channel::abandon(std::optional<std::uint32_t> lost) {
   impl_->engine.abandon(lost);
   impl_->exchange = Exchange{};
+  impl_->forget_parities();
   end_fill();
   impl_->held.clear();
   impl_->held_bytes.clear();
@@ -142,9 +192,13 @@ bool Channel::on_datagram(base::Nanos now, std::span<const std::byte> datagram) 
       impl_->held.push_back({header.source, header.packet, length, impl_->held_bytes.size()});
       impl_->held_bytes.insert(impl_->held_bytes.end(), payload.begin(), payload.end());
       break;
+    case Verdict::kParity:
+      impl_->parities_of[header.source].add(header.packet, payload);
+      break;
     case Verdict::kNothing:
       break;
   }
+  if (impl_->engine.recoverable(header.source)) impl_->recover(now, header.source);
   return true;
 }
 
@@ -160,6 +214,9 @@ std::size_t Channel::pull(base::Nanos now, std::span<Outgoing> out) {
         std::memcpy(&datagram.head_storage[wire::kHeaderBytes], emission.control.data(),
                     emission.control_bytes);
         datagram.head_bytes += emission.control_bytes;
+        break;
+      case Emission::Body::kParity:
+        datagram.payload = impl_->make_parity(emission);
         break;
       case Emission::Body::kBlock:
         datagram.payload = {impl_->exchange.send.at(emission.peer) + emission.offset,

@@ -52,6 +52,7 @@ struct Config {
   std::uint32_t pace_burst_packets = 1;
   double pace_end_least = 0;
   bool pace_yields = false;          // the pace slows down where much is lost
+  bool parities = false;             // .. and blocks get parities (blocks/parity_turns.h)
   base::Nanos round_trip = 0;        // to the farthest peer, latencies of links alone; 0: not known
   std::uint32_t span_packets = 256;  // how far a block may be ahead of its acknowledgements
   wire::Covers covers = wire::Covers::kAll;  // by the checksum
@@ -106,7 +107,9 @@ struct Counters {
   std::uint64_t data_sent = 0;  // first transmissions
   std::uint64_t data_retransmitted = 0;
   std::uint64_t acks_sent = 0, probes_sent = 0;
-  std::uint64_t data_received = 0;  // new packets
+  std::uint64_t parities_sent = 0;
+  std::uint64_t data_recovered = 0;  // new packets that parities have told
+  std::uint64_t data_received = 0;   // new packets
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
   std::uint64_t window_cuts = 0;       // how often the window yielded to others
@@ -124,6 +127,8 @@ struct Counters {
     data_retransmitted += more.data_retransmitted;
     acks_sent += more.acks_sent;
     probes_sent += more.probes_sent;
+    parities_sent += more.parities_sent;
+    data_recovered += more.data_recovered;
     data_received += more.data_received;
     duplicates_received += more.duplicates_received;
     early_held += more.early_held;

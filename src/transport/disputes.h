@@ -12,8 +12,8 @@
 #include <optional>
 #include <vector>
 
+#include "blocks/windows.h"
 #include "transport/config.h"
-#include "transport/windows.h"
 #include "wire/control.h"
 
 namespace alm::transport {
@@ -50,7 +50,7 @@ class Disputes {
   }
   // Whether the packets that came before this rank entered the exchange fit a block of so many;
   // early.total is known from the last packet.
-  static bool fits_early(std::uint32_t total, const ReceiveWindow& early) {
+  static bool fits_early(std::uint32_t total, const blocks::ReceiveWindow& early) {
     if (early.seen > total) return false;
     if (early.total != 0) return early.total == total;
     return total == 0 || !early.has(total - 1);

@@ -52,7 +52,7 @@ TEST(Disputes, TheLastPacketOfABlockIsMarked) {
 }
 
 TEST(Disputes, WhatCameEarlyShowsItToo) {
-  ReceiveWindow early;
+  blocks::ReceiveWindow early;
   EXPECT_TRUE(Disputes::fits_early(0, early));
   early.add(0);
   early.seen = 1;

@@ -7,23 +7,19 @@
 #include <span>
 
 #include "base/rounds.h"
+#include "blocks/sizes.h"
 #include "wire/control.h"
 #include "wire/header.h"
 
 namespace alm::transport {
 
 using base::PeerId;
-
-// Bytes per peer: the same for all, or one figure each.
-struct BlockSizes {
-  std::uint64_t uniform = 0;
-  std::span<const std::uint64_t> each;
-  std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
-};
+using blocks::BlockSizes;
+using blocks::Sizes;
 
 // A datagram to send: its header fields, and where its payload is.
 struct Emission {
-  enum class Body : std::uint8_t { kBlock, kTail, kControl };
+  enum class Body : std::uint8_t { kBlock, kTail, kControl, kParity };
   PeerId peer = 0;
   Body body = Body::kControl;
   std::uint8_t control_bytes = 0;
@@ -40,6 +36,7 @@ inline constexpr std::uint64_t kFramingBytes = 42;
 enum class Verdict : std::uint8_t {
   kPlace,    // new data of the running exchange: copy to its offset
   kHold,     // data of the next exchange: keep until start()
+  kParity,   // of a block of the running exchange: keep until its end
   kNothing,  // control packet, duplicate, or dropped
 };
 

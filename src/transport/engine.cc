@@ -91,6 +91,18 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
   e.delays.begin(now, nominal);
 }
 
+void begin_parities(Parts& e, std::uint64_t largest) {
+  const bool has = e.config.parities && e.pace.rules() && !e.pace.slowed() && !e.trains.any() &&
+                   !e.paths.any() && e.config.reliability == Reliability::kSelectiveRepeat;
+  if (!has) return e.parities.end();
+  const std::uint64_t frame = e.sizes.packet_bytes_of(largest) + wire::kHeaderBytes + kFramingBytes;
+  e.parities.begin(*e.rounds,
+                   {.largest = e.sizes.packets_of(largest),
+                    .packet_time = e.pace.time_of(frame),
+                    .round_trip = e.config.round_trip},
+                   e.peers);
+}
+
 }  // namespace
 
 engine::Parts::Parts(const Config& with, PeerId own, std::uint32_t count)
@@ -142,6 +154,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
   // With uneven blocks a rank does not know how much others send to whom.
   begin_window(parts_, now, send.each.empty() && recv.each.empty(), largest, partners);
   parts_.trains.begin(rounds.trains, parts_.peers);
+  begin_parities(parts_, largest);
   parts_.steps.begin(now, rounds, parts_.send_left);
   parts_.next_step_at = base::kNever;
   parts_.turns.enter(parts_.peers);
@@ -224,6 +237,7 @@ void Engine::release(base::Nanos now) {
     parts_.peers[id].probe_of_tail = true;
   }
   parts_.paths.end();
+  parts_.parities.end();
   parts_.sizes.end();
   parts_.tail_unacked = parts_.unacked;
   parts_.tail_resends = std::exchange(parts_.resends, 0);
@@ -245,6 +259,7 @@ void Engine::abandon(std::optional<std::uint32_t> lost) {
     parts_.asides[id] = Aside{};
   }
   parts_.paths.abandon();
+  parts_.parities.end();
   parts_.disputes.abandon();
   parts_.attendance.abandon();
   parts_.rounds = &kNoRounds;

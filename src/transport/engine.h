@@ -22,12 +22,13 @@
 // pace. Resends and probes are sent twice, because only a timer would find their loss, a round trip
 // later at the earliest. If packets were lost, in this exchange or the one before, all peers are
 // asked what has come as soon as everything is sent: a timer would find out about the last packets
-// later. If more than one packet in 16 is lost, as on a link that others use or that is slower than
-// the cluster file says, the pace slows down by a quarter each round trip, to an eighth at most,
-// and recovers when losses end; meanwhile nothing is sent twice. The window only bounds what is
-// under way, and a block may be further ahead of its acknowledgements (Config::span_packets) than a
-// bitmap reaches. Acks then send their bitmaps in turn. A packet that no bitmap has covered yet is
-// not resent, because it may have come.
+// later; before that, blocks get parities (blocks/parity_turns.h), from which receivers find
+// packets that were lost. If more than one packet in 16 is lost, as on a link that others use or
+// that is slower than the cluster file says, the pace slows down by a quarter each round trip, to
+// an eighth at most, and recovers when losses end; meanwhile nothing is sent twice. The window only
+// bounds what is under way, and a block may be further ahead of its acknowledgements
+// (Config::span_packets) than a bitmap reaches. Acks then send their bitmaps in turn. A packet that
+// no bitmap has covered yet is not resent, because it may have come.
 //
 // Acknowledging. Every data packet carries the cumulative count of its reverse block. A data packet
 // or probe of exchange e also means that its sender has completed all exchanges before e. If none
@@ -74,12 +75,12 @@
 #include <span>
 
 #include "base/time.h"
+#include "blocks/sizes.h"
 #include "transport/attendance.h"
 #include "transport/config.h"
 #include "transport/emission.h"
 #include "transport/engine_parts.h"
 #include "transport/silence.h"
-#include "transport/sizes.h"
 #include "wire/exchange_numbers.h"
 #include "wire/header.h"
 
@@ -118,7 +119,7 @@ class Engine {
   std::size_t arrivals() const { return parts_.arrivals.size(); }  // not taken yet
   bool complete() const {
     return parts_.numbers.running() && !parts_.disputes.open() && parts_.send_left == 0 &&
-           parts_.recv_left == 0 && parts_.tail_unacked == 0;
+           parts_.recv_left == 0 && parts_.tail_unacked == 0 && !parts_.parities.left();
   }
   void release(base::Nanos now);
   // Ends all sending, except notices that rank number `lost` is lost: to all peers, and again to
@@ -151,6 +152,13 @@ class Engine {
   bool replay(PeerId peer, std::uint32_t packet, std::uint32_t length) {
     return engine::accept_held(parts_, peer, packet, length);
   }
+
+  // As many parities of the peer's block have come as packets of it are lacking: the caller may
+  // find those, and say that they are there.
+  bool recoverable(PeerId peer) const {
+    return parts_.numbers.running() && parts_.parities.suffice(peer, parts_.peers[peer].recv);
+  }
+  void recovered(base::Nanos now, PeerId peer) { engine::accept_recovered(parts_, now, peer); }
 
   // The next datagram to send now, if there is one.
   bool next(base::Nanos now, Emission* out);
@@ -196,6 +204,7 @@ class Engine {
     return parts_.numbers.running() ? parts_.attendance.elsewhere(peer) : std::nullopt;
   }
 
+  const ReceiveWindow& receives(PeerId peer) const { return parts_.peers[peer].recv; }
   // The block for `peer` in the running exchange: what of it is sent and acknowledged.
   const SendWindow& window(PeerId peer) const { return parts_.peers[peer].send; }
 

@@ -14,6 +14,8 @@
 #include "base/peer_queue.h"
 #include "base/rounds.h"
 #include "base/time.h"
+#include "blocks/parity_turns.h"
+#include "blocks/sizes.h"
 #include "clocks/receive_clock.h"
 #include "clocks/step_clock.h"
 #include "transport/attendance.h"
@@ -29,7 +31,6 @@
 #include "transport/probes.h"
 #include "transport/round_turns.h"
 #include "transport/silence.h"
-#include "transport/sizes.h"
 #include "transport/trains.h"
 #include "wire/control.h"
 #include "wire/exchange_numbers.h"
@@ -89,6 +90,7 @@ struct Parts {
   clocks::ReceiveClock clock;
   Congestion congestion;
   Pace pace;
+  blocks::ParityTurns parities;
   std::uint64_t cycle_packets = 1;  // packets between two turns of a partner
   base::Nanos frame_time = 0;
   std::uint32_t answer_turn = 0;
@@ -136,6 +138,8 @@ bool due(Parts& e, base::Nanos now);
 void fill_data(Parts& e, Emission* out, PeerId id, const SendWindow& window, std::uint32_t packet,
                std::uint64_t exchange, bool tail);
 
+bool emit_parity(Parts& e, base::Nanos now, Emission* out);
+
 // engine_resend.cc: what is sent again.
 bool emit_resend(Parts& e, base::Nanos now, Emission* out);
 std::uint32_t resends_outstanding(const Parts& e, PeerId id, const SendWindow& window, bool tail);
@@ -145,6 +149,7 @@ std::uint32_t next_resend(const Parts& e, PeerId id, const SendWindow& window, b
 Verdict receive(Parts& e, base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                 std::uint32_t length, std::span<const std::byte> body);
 bool accept_held(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length);
+void accept_recovered(Parts& e, base::Nanos now, PeerId id);
 
 // engine_ack.cc: acknowledgements of what this rank has sent.
 void implied_ack(Parts& e, base::Nanos now, PeerId id, std::uint64_t exchange);

@@ -34,6 +34,18 @@ std::uint32_t expected_length(const Parts& e, PeerId id, std::uint32_t packet) {
   return packet < e.peers[id].recv.total ? e.sizes.length_of(e.sizes.expects(id), packet) : 0;
 }
 
+// The packet is there, as none has been so far.
+void take(Parts& e, PeerId id, std::uint32_t packet) {
+  Peer& peer = e.peers[id];
+  peer.recv.add(packet);
+  --e.recv_left;
+  e.turns.came(peer.round);
+  ++e.counters.data_received;
+  if (e.reports_arrivals && peer.recv.complete()) e.arrivals.push_back(id);
+  e.clock.came(e.congestion.window(), e.congestion.yielding());
+  e.steps.came();
+}
+
 bool accept(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length) {
   Peer& peer = e.peers[id];
   if (packet >= peer.recv.total || length != expected_length(e, id, packet)) {
@@ -45,18 +57,13 @@ bool accept(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length) {
     return false;
   }
   const bool in_order = packet == peer.recv.cumulative;
+  if (packet > peer.recv.seen) e.parities.lost(packet - peer.recv.seen);
   peer.recv.seen = std::max(peer.recv.seen, packet + 1);
   if (!peer.recv.in_span(packet) || (e.config.reliability == Reliability::kGoBackN && !in_order)) {
     ++e.counters.rejected_stale;
     return false;
   }
-  peer.recv.add(packet);
-  --e.recv_left;
-  e.turns.came(peer.round);
-  ++e.counters.data_received;
-  if (e.reports_arrivals && peer.recv.complete()) e.arrivals.push_back(id);
-  e.clock.came(e.congestion.window(), e.congestion.yielding());
-  e.steps.came();
+  take(e, id, packet);
   return true;
 }
 
@@ -147,6 +154,31 @@ Verdict on_data(Parts& e, base::Nanos now, const wire::Header& header, std::uint
   return Verdict::kPlace;
 }
 
+// All data of the block has been sent before it, so that what has not come is lost.
+Verdict on_parity(Parts& e, base::Nanos now, const wire::Header& header, std::uint64_t exchange,
+                  std::uint32_t length) {
+  const PeerId id = header.source;
+  ReceiveWindow& recv = e.peers[id].recv;
+  if ((header.flags & wire::kFlagFirstHand) != 0) e.parities.told();
+  if (!e.numbers.runs(exchange) || recv.complete()) return Verdict::kNothing;
+  const std::uint64_t bytes = e.sizes.expects(id);
+  if (e.disputed(id) || header.acknowledged != bytes) {
+    e.dispute(id, exchange);
+    return Verdict::kNothing;
+  }
+  if (length != expected_length(e, id, 0) || !e.parities.came(id, header.packet, recv.total)) {
+    ++e.counters.rejected_malformed;
+    return Verdict::kNothing;
+  }
+  e.parities.lost(recv.total - recv.seen);
+  recv.seen = recv.total;
+  e.peers[id].wait_since = now;
+  e.timer_at(now + e.look_delay());
+  e.congestion.saw_loss();
+  if (!e.parities.suffice(id, recv)) e.reply(id, exchange, 0);
+  return Verdict::kParity;
+}
+
 void on_ack(Parts& e, base::Nanos now, const wire::Header& header, std::uint64_t exchange,
             const wire::AckBody& ack) {
   const PeerId id = header.source;
@@ -222,6 +254,10 @@ Verdict receive(Parts& e, base::Nanos now, const wire::Header& header, std::uint
   switch (header.type) {
     case wire::Type::kData:
       break;
+    case wire::Type::kParity:
+      e.silence.heard(now, &e.peers[id]);
+      implied_ack(e, now, id, exchange);
+      return on_parity(e, now, header, exchange, length);
     case wire::Type::kAck:
       decoded(e, wire::decode_ack(body),
               [&](const wire::AckBody& ack) { on_ack(e, now, header, exchange, ack); });
@@ -259,6 +295,17 @@ bool accept_held(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length
   if (length == expected_length(e, id, packet)) return accept(e, id, packet, length);
   e.dispute(id, e.numbers.current());
   return false;
+}
+
+void accept_recovered(Parts& e, base::Nanos now, PeerId id) {
+  const ReceiveWindow& recv = e.peers[id].recv;
+  for (std::uint32_t packet = recv.cumulative; packet < recv.total; ++packet) {
+    if (recv.has(packet)) continue;
+    take(e, id, packet);
+    ++e.counters.data_recovered;
+  }
+  e.steps.came_at(now);
+  e.reply(id, e.numbers.current(), 0);
 }
 
 }  // namespace alm::transport::engine

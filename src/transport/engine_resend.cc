@@ -42,6 +42,7 @@ void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint3
   ++e.counters.data_retransmitted;
   if (e.pace.rules() && !e.trains.any()) {
     e.pace.lost();
+    e.parities.lost(1);
     e.pace.sent(now, out->length, window.total > 1);
   }
   // In steps the clock keeps queues short, so losses do not cut the window.

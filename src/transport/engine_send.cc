@@ -105,6 +105,7 @@ bool due(Parts& e, base::Nanos now) {
 bool emit_data(Parts& e, base::Nanos now, Emission* out) {
   if (!e.numbers.running()) return false;
   if (e.send_left == 0) {
+    if (e.parities.left()) return emit_parity(e, now, out);
     // Where packets get lost there is no time for a timer to find out about the last ones.
     const bool lost = e.pace.rules() ? e.congestion.lossy() || e.congestion.was_lossy()
                                      : e.congestion.loses_alone();
@@ -136,6 +137,33 @@ bool emit_data(Parts& e, base::Nanos now, Emission* out) {
   count_sent(e, now, *out);
   if (e.pace.rules()) e.pace.sent(now, out->length, peer.send.total > 1);
   e.turns.sent(peer.send.exhausted());
+  return true;
+}
+
+bool emit_parity(Parts& e, base::Nanos now, Emission* out) {
+  if (!due(e, now)) return false;
+  const auto turn = e.parities.take(e.peers);
+  if (!turn) {
+    e.next_step_at = base::kNever;
+    return false;
+  }
+  const std::uint64_t bytes = e.sizes.sends(turn->peer);
+  out->peer = turn->peer;
+  out->body = Emission::Body::kParity;
+  out->control_bytes = 0;
+  out->exchange = e.numbers.current();
+  out->offset = turn->index;
+  out->length = e.sizes.length_of(bytes, 0);
+  out->header = wire::Header{};
+  out->header.type = wire::Type::kParity;
+  out->header.exchange = static_cast<std::uint16_t>(out->exchange);
+  out->header.packet = turn->index;
+  out->header.acknowledged = static_cast<std::uint32_t>(bytes);
+  if (e.parities.first_hand()) out->header.flags |= wire::kFlagFirstHand;
+  e.pace.sent(now, out->length, true);
+  e.peers[turn->peer].quiet_since = now;
+  e.timer_at(now + e.look_delay());
+  ++e.counters.parities_sent;
   return true;
 }
 

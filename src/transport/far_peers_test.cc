@@ -1,12 +1,16 @@
 // Peers far away: packets leave by the pace, and a block may be far ahead of its acknowledgements.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <functional>
 #include <random>
+#include <vector>
 
+#include "blocks/parity_code.h"
 #include "transport/channel_test_group.h"
+#include "transport/engine.h"
 
 namespace alm::transport {
 namespace {
@@ -83,9 +87,9 @@ struct LongRoute {
   std::function<bool(const Wire&)> loses = [](const Wire&) { return false; };
 
   // Until both have everything; the time of it, or `most`.
-  base::Nanos run(Group& group, base::Nanos most) {
+  base::Nanos run(Group& group, base::Nanos most, base::Nanos from = 0) {
     constexpr base::Nanos kStep = 20 * kMicrosecond;
-    for (base::Nanos now = 0; now < most; now += kStep) {
+    for (base::Nanos now = from; now < most; now += kStep) {
       for (PeerId self = 0; self < 2; ++self) {
         for (Wire& sent : group.pull(self, now)) {
           const bool by_chance = random() % 1000 < lost_per_thousand;
@@ -227,6 +231,115 @@ TEST(FarPeers, ProbesWaitForTheRoundTrip) {
   };
   EXPECT_EQ(probes(10 * kMillisecond), 0u);
   EXPECT_GT(probes(0), 0u);
+}
+
+// Three exchanges of 40 packets, of which these are lost once: 100 * exchange + packet, from rank
+// 0.
+struct ThreeExchanges {
+  Group group;
+  std::array<base::Nanos, 3> took{};
+
+  explicit ThreeExchanges(std::vector<std::uint32_t> lost, bool parities = true)
+      : group(2, config(parities)) {
+    LongRoute route;
+    std::uint32_t exchange = 0;
+    route.loses = [&](const Wire& sent) {
+      const auto header = sent.header();
+      if (sent.from != 0 || header.type != wire::Type::kData) return false;
+      const auto at = std::find(lost.begin(), lost.end(), 100 * exchange + header.packet);
+      if (at == lost.end()) return false;
+      lost.erase(at);
+      return true;
+    };
+    base::Nanos now = 0;
+    for (; exchange < took.size(); ++exchange) {
+      for (PeerId rank = 0; rank < 2; ++rank) group.start(rank, now, 40 * kPacket);
+      const base::Nanos end = route.run(group, now + base::kSecond, now);
+      for (PeerId rank = 0; rank < 2; ++rank) {
+        group.expect_received(rank, 40 * kPacket);
+        group[rank].release(end);
+      }
+      took.at(exchange) = end - now;
+      now = end;
+    }
+  }
+  static Config config(bool parities) {
+    Config config = paced(kPace);
+    config.round_trip = 10 * kMillisecond;
+    config.retransmit_budget_packets = 64;
+    config.parities = parities;
+    return config;
+  }
+};
+
+TEST(Parities, NoneIsSentWhereNothingIsLost) {
+  ThreeExchanges done({});
+  EXPECT_EQ(done.group[0].counters().parities_sent, 0u);
+}
+
+TEST(Parities, TellTheLastPacketWithoutARoundTrip) {
+  ThreeExchanges with({20, 139, 239}), without({20, 139, 239}, false);
+  EXPECT_LT(with.took[1], 7 * kMillisecond);
+  EXPECT_LT(with.took[2], 7 * kMillisecond);
+  EXPECT_GT(without.took[1], 15 * kMillisecond);
+  EXPECT_EQ(with.group[1].counters().data_recovered, 2u);
+  EXPECT_EQ(without.group[0].counters().parities_sent, 0u);
+}
+
+TEST(Parities, TellSeveralPackets) {
+  const ThreeExchanges done({10, 20, 30, 138, 139, 237, 239});
+  EXPECT_LT(done.took[1], 7 * kMillisecond);
+  EXPECT_LT(done.took[2], 7 * kMillisecond);
+}
+
+// More are lost than there are parities: what is lacking is asked for.
+TEST(Parities, AreNotWaitedForInVain) {
+  std::vector<std::uint32_t> lost{20};
+  for (std::uint32_t packet = 120; packet < 140; ++packet) lost.push_back(packet);
+  const ThreeExchanges done(lost);
+  EXPECT_GT(done.took[1], 14 * kMillisecond);
+  EXPECT_LT(done.took[1], 30 * kMillisecond);
+}
+
+Rounds with_one() {
+  Rounds rounds;
+  rounds.send = rounds.recv = {1};
+  rounds.send_begin = rounds.recv_begin = {0, 1};
+  return rounds;
+}
+
+// The ranks do not agree on the size of the block: its packets would be told wrong.
+TEST(Parities, OfABlockOfAnotherSizeAreRefused) {
+  const Rounds rounds = with_one();
+  Config config = ThreeExchanges::config(true);
+  config.datagram_bytes = kDatagramBytes;
+  Engine engine(config, 0, 2);
+  engine.start(0, rounds, {3 * kPacket, {}}, {3 * kPacket, {}});
+  wire::Header parity;
+  parity.type = wire::Type::kParity;
+  parity.source = 1;
+  parity.acknowledged = 3 * kPacket - 1;
+  EXPECT_EQ(engine.on_packet(0, parity, 0, kPacket, {}), Verdict::kNothing);
+  EXPECT_EQ(engine.counters().rejected_malformed, 1u);
+}
+
+TEST(Parities, OfTheWrongLengthOrNumberAreRefused) {
+  const Rounds rounds = with_one();
+  Config config = ThreeExchanges::config(true);
+  config.datagram_bytes = kDatagramBytes;
+  Engine engine(config, 0, 2);
+  engine.start(0, rounds, {3 * kPacket, {}}, {3 * kPacket, {}});
+  wire::Header parity;
+  parity.type = wire::Type::kParity;
+  parity.source = 1;
+  parity.acknowledged = 3 * kPacket;
+  EXPECT_EQ(engine.on_packet(0, parity, 0, kPacket - 1, {}), Verdict::kNothing);
+  parity.packet = blocks::kParitiesMax;
+  EXPECT_EQ(engine.on_packet(0, parity, 0, kPacket, {}), Verdict::kNothing);
+  EXPECT_EQ(engine.counters().rejected_malformed, 2u);
+  parity.packet = 0;
+  EXPECT_EQ(engine.on_packet(0, parity, 0, kPacket, {}), Verdict::kParity);
+  EXPECT_EQ(engine.on_packet(0, parity, 0, kPacket, {}), Verdict::kNothing);  // it has come
 }
 
 }  // namespace

@@ -4,9 +4,13 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "transport/windows.h"
+#include "blocks/windows.h"
 
 namespace alm::transport {
+
+using blocks::kSpanMax;
+using blocks::ReceiveWindow;
+using blocks::SendWindow;
 
 // The fields that the hot path touches: two cache lines.
 struct alignas(64) Peer {

@@ -41,13 +41,18 @@ enum class Type : std::uint8_t {
   // payload: control.h; the sender has not entered `exchange`, and says where it is
   kElsewhere = 5,
   kFill = 6,  // payload: of no use; `packet` is the number of the fill that it is part of
+  // payload: number `packet` of the parities of the block for the receiver (blocks/parity_code.h);
+  // `acknowledged` is the length of that block in bytes
+  kParity = 7,
 };
-constexpr std::uint8_t kTypeMax = 6;
+constexpr std::uint8_t kTypeMax = 7;
 
 // The sender of this data packet waits for acknowledgements rather than for data: answer at once.
 constexpr std::uint8_t kFlagAckSoon = 1;
 // The last packet of its block: the receiver sees that the block is as long as it expects.
 constexpr std::uint8_t kFlagLast = 2;
+// The same bit of a parity: its sender has seen losses by itself.
+constexpr std::uint8_t kFlagFirstHand = 2;
 constexpr std::uint8_t kFlagsKnown = kFlagAckSoon | kFlagLast;
 
 struct Header {

@@ -277,6 +277,7 @@ class RankWithoutBytes : public Program {
         transport::Verdict::kHold) {
       held_.push_back(packet);
     }
+    if (engine_.recoverable(packet.header.source)) engine_.recovered(now, packet.header.source);
   }
   static wire::Header header_of(const Packet& packet) { return packet.header; }
   static void corrupt(Packet& /*packet*/, std::mt19937_64& /*random*/) {}
@@ -375,6 +376,22 @@ Scenario random_paths(std::uint64_t seed) {
     scenario.faults.dead_until =
         scenario.faults.dead_from + static_cast<base::Nanos>(1 + draw.below(50'000'000));
   }
+  return scenario;
+}
+
+Scenario random_far(std::uint64_t seed) {
+  Scenario scenario = random_scenario(seed);
+  Draw draw(seed * 15'485'863);
+  transport::Config& config = scenario.config;
+  config.reliability = transport::Reliability::kSelectiveRepeat;
+  config.pace = config.packet_time * static_cast<base::Nanos>(1 + draw.below(4));
+  config.pace_burst_packets = static_cast<std::uint32_t>(1 + draw.below(4));
+  config.pace_yields = draw.below(2) == 0;
+  config.yields = false;
+  config.window_packets = config.span_packets = 4096;
+  config.round_trip = 2 * scenario.faults.delay + static_cast<base::Nanos>(draw.below(20'000'000));
+  config.parities = true;
+  scenario.planned.assign(scenario.exchanges, {});
   return scenario;
 }
 

@@ -40,6 +40,8 @@ Scenario random_withholding(std::uint64_t seed);
 // The same over several paths, which differ in delay and one of which may carry nothing for a while
 // or for good.
 Scenario random_paths(std::uint64_t seed);
+// Far peers, whose packets leave at a pace, with parities where packets get lost.
+Scenario random_far(std::uint64_t seed);
 std::string describe(const Scenario& scenario);
 
 // Through Channel: real bytes, encoded, sealed, checked.

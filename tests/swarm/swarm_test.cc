@@ -61,6 +61,24 @@ TEST(Paths, EveryExchangeCompletesWithEveryByteRight) {
   }
 }
 
+// Some of what is lost is told by parities, and some of those are lost as well.
+TEST(Far, EveryExchangeCompletesWithEveryByteRight) {
+  std::uint64_t recovered = 0, parities = 0;
+  for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+    const Scenario scenario = random_far(seed);
+    const Outcome outcome = run(scenario);
+    ASSERT_EQ(outcome.failure, "") << describe(scenario) << "\nseed " << seed;
+    recovered += outcome.total.data_recovered;
+    parities += outcome.total.parities_sent;
+    if (scenario.faults.corrupt > 0 || seed % 4 != 0) continue;
+    const Outcome bare = run_without_bytes(scenario);
+    ASSERT_EQ(bare.failure, "") << describe(scenario) << "\nseed " << seed;
+    ASSERT_EQ(outcome.trace, bare.trace) << "seed " << seed;
+  }
+  EXPECT_GT(recovered, 500u);
+  EXPECT_GT(parities, 2 * recovered);
+}
+
 Scenario uniform(PeerId ranks, std::uint64_t packets, std::uint32_t window) {
   Scenario scenario;
   scenario.ranks = ranks;

@@ -10,13 +10,24 @@
 #include <cassert>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
-#include "transport/emission.h"
+#include "base/rounds.h"
 #include "wire/control.h"
 #include "wire/exchange_numbers.h"
+#include "wire/header.h"
 
-namespace alm::transport {
+namespace alm::blocks {
+
+using base::PeerId;
+
+// Bytes per peer: the same for all, or one figure each.
+struct BlockSizes {
+  std::uint64_t uniform = 0;
+  std::span<const std::uint64_t> each;
+  std::uint64_t of(PeerId peer) const { return each.empty() ? uniform : each[peer]; }
+};
 
 class Sizes {
  public:
@@ -87,4 +98,4 @@ class Sizes {
   std::vector<std::uint64_t> tail_send_bytes_, tail_recv_bytes_;  // where they are not uniform
 };
 
-}  // namespace alm::transport
+}  // namespace alm::blocks

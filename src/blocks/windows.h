@@ -9,7 +9,7 @@
 #include "wire/control.h"
 #include "wire/marks.h"
 
-namespace alm::transport {
+namespace alm::blocks {
 
 // A sender is never further ahead of the first unacknowledged packet: 4096 packets are 50 ms at 1
 // Gbit/s. Senders keep to Config::span_packets, which is at most this.
@@ -115,4 +115,4 @@ struct ReceiveWindow {
   }
 };
 
-}  // namespace alm::transport
+}  // namespace alm::blocks

@@ -1,10 +1,10 @@
-#include "transport/sizes.h"
+#include "blocks/sizes.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-namespace alm::transport {
+namespace alm::blocks {
 namespace {
 
 TEST(Sizes, BlocksAreCutIntoPackets) {
@@ -69,4 +69,4 @@ TEST(Sizes, ThoseOfTheTailOutliveTheCallersArrays) {
 }
 
 }  // namespace
-}  // namespace alm::transport
+}  // namespace alm::blocks
