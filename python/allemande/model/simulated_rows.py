@@ -3,7 +3,8 @@
 The models behind predictions have no queues that overflow (ADR 45): where an exchange loses
 packets they are far off. Those of MPI libraries' algorithms are held against simulated TCP first
 (simulated_libraries.py). So the first of a ranking are simulated on the network of the profile,
-where that takes seconds, and all whose interval begins before the fastest of these has ended.
+where that takes seconds, and all whose interval begins before the fastest of these has ended. A
+table of all candidates (`predict --simulate`) has the others simulated too.
 
 Ranks enter together. The best three run twice more, with ranks apart by the profile's jitter. The
 median is the time then; where no jitter was measured, it is the run together, because how far apart
@@ -42,11 +43,12 @@ def simulate_best(
     rows: Sequence[Row],
     run: Callable[[Case], float] | None = None,
     run_calls: Callable[[Case], Calls] | None = None,
+    every_way: bool = False,
 ) -> list[Row]:
     """The ranking of one size again, its best simulated where that takes seconds.
 
     Rows that were measured stay. `run`: what simulates a case of ours and gives its time;
-    `run_calls`: the same of an MPI library's.
+    `run_calls`: the same of an MPI library's. `every_way`: those too that cannot be the fastest.
     """
     cluster = profile.cluster
     if cluster is None:
@@ -75,25 +77,27 @@ def simulate_best(
         by = _simulated(row, seen, time_s)
         found[:] = ranked([_replaced(one, by) if one.way == by.way else one for one in found])
 
-    while (wanted := _next(found, algorithms, tried)) is not None:
+    while (wanted := _next(found, algorithms, tried, every_way)) is not None:
         tried.add(wanted.way)
         if seen := times(wanted, apart=False):
             replace_way(wanted, seen, seen[0])
-    best = {row.way: row for row in found if row.basis == SIMULATED}
+    best = {row.way: row for row in found if row.way in tried and row.basis == SIMULATED}
     for row in list(best.values())[:FIRST]:
         seen = [row.time_s, *times(row, apart=True)]
         replace_way(row, seen, median(seen) if jitter_us is not None else row.time_s)
     return found
 
 
-def _next(found: Sequence[Row], algorithms: dict[str, str], tried: set[str]) -> Row | None:
+def _next(
+    found: Sequence[Row], algorithms: dict[str, str], tried: set[str], every_way: bool
+) -> Row | None:
     """The next that is to be simulated: of the first, or where it may be the fastest of all."""
     known = [row.time_s for row in found if row.basis in (SIMULATED, MEASURED)]
     fastest = min(known, default=float("inf"))
     for place, row in enumerate(found):
         if row.way not in algorithms or row.way in tried or row.basis == MEASURED:
             continue
-        if place < FIRST or row.low_s < fastest:
+        if every_way or place < FIRST or row.low_s < fastest:
             return row
     return None
 
