@@ -22,13 +22,18 @@ from allemande.study.accuracy import (
     last_line,
     summarise,
 )
+from allemande.study.kept_accuracy import LIBRARY, kept_accuracy
 from allemande.study.lab_accuracy import OWN_GROUPS, predicted_own, predicted_stock
 from allemande.study.lab_samples import Bed
 from allemande.study.measured_choices import choices_of, measured_choices
 from allemande.study.probed_networks import probed
 from allemande.study.random_networks import HOSTS_MAX, random_network
 from allemande.study.random_sites import random_sites, random_size
-from allemande.study.simulated_accuracy import first_choices, first_choices_between_sites
+from allemande.study.simulated_accuracy import (
+    first_choices,
+    first_choices_between_sites,
+    held_out,
+)
 from allemande.topology import Cluster, load_cluster
 
 
@@ -54,6 +59,39 @@ def test_random_networks_are_the_same_for_a_seed() -> None:
         assert cluster.to_toml() == random_network(seed).to_toml()
         assert 4 <= len(cluster.hosts) <= HOSTS_MAX
     assert random_network(1).to_toml() != random_network(2).to_toml()
+
+
+def test_what_was_held_out_is_predicted_and_simulated() -> None:
+    """Ranks that enter together are simulated exactly; those that enter apart by other seeds."""
+    compared, summaries = held_out(lambda _: None, ["tam-16x1"])
+    assert len(compared) == 48
+    by_name = {one.what: one for one in summaries}
+    assert len(by_name) == 12
+    for what in ("shuffles, from 10 KB", "pairwise and shift, from 10 KB"):
+        assert by_name[f"{what}, together: simulated"].worst == pytest.approx(0, abs=1e-12)
+        assert by_name[f"{what}, together: predicted"].worst > 0
+        apart = by_name[f"{what}, apart: simulated"]
+        assert apart.count == 36
+        assert apart.coverage >= 0.85
+
+
+@pytest.mark.slow
+def test_what_is_kept_of_the_lab_lies_where_simulations_say() -> None:
+    """Pairwise exchanges that lose packets: by chance at 10 KB, in every call at 50 KB."""
+    lossy = [
+        one
+        for one in kept_accuracy()
+        if one.predicted.candidate == LIBRARY[1] and one.predicted.size in (10_000, 50_000)
+    ]
+    assert len(lossy) == 4
+    for one in lossy:
+        assert one.simulated.basis == "simulated"
+        assert one.held(one.simulated)
+        if one.predicted.size == 50_000:
+            assert abs(one.off(one.simulated)) <= 0.10
+        else:
+            assert one.off(one.predicted) < -0.7
+            assert not one.held(one.predicted)
 
 
 def test_first_choices_are_near_the_best() -> None:

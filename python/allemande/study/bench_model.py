@@ -41,6 +41,7 @@ from allemande.study.probed_networks import probed
 from allemande.study.rules_verdict import RulesRow, verdict
 from allemande.study.simulated_accuracy import (
     Watcher,
+    continued,
     first_choices,
     first_choices_between_sites,
     held_out,
@@ -149,6 +150,7 @@ class _Found:
 
 def _find(everything: bool, with_lab: bool, tell: Watcher) -> _Found:
     compared, summaries = held_out(tell)
+    summaries += continued(tell)
     choices = first_choices(NETWORKS, tell)
     of_probed = first_choices(NETWORKS, tell, probed)
     between_sites = first_choices_between_sites(NETWORKS_WITH_SITES, tell)

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from allemande.errors import AllemandeError
-from allemande.model.predict import Predictions, Row
+from allemande.model.predict import Predictions, Row, predict
 from allemande.model.profile import Sample
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.simulated_rows import simulate_best
@@ -37,6 +37,12 @@ KNOWN_SIZES = (100, 1000, 10_000, 40_000, 200_000)
 HELD_OUT_HOSTS = (12, 20, 24, 28)
 HELD_OUT_SIZES = (300, 700, 20_000, 80_000)
 LARGE = 10_000  # bytes from which the stricter targets hold
+# Networks of two leaves, and the same with three and four, by number of hosts.
+CONTINUED = (
+    ("tam-8x2", {24: "tam-8x3", 32: "tam-8x4"}),
+    ("tam-8x2-u412", {24: "tam-8x3-u412", 32: "tam-8x4-u412"}),
+)
+CONTINUED_SIZES = (1000, 20_000, 80_000)
 APART_US = 50  # by which ranks of the lab enter an exchange late, on average (docs/adr/0060)
 APART_SEEDS = (11, 12, 13)
 SIMULATED_WORST = Target(worst=0.10)
@@ -98,23 +104,29 @@ class HeldOut:
         return [Comparison(what, time_s, row) for time_s in truths]
 
 
+def _samples(cluster: Cluster, hosts: Sequence[int]) -> list[Sample]:
+    """Of all ways that are held out elsewhere, among the first so many hosts."""
+    names = tuple(host.name for host in cluster.hosts)
+    return [
+        Sample(
+            simulated_candidate(algorithm),
+            size,
+            (_simulated(cluster, algorithm, size, names[:count]),),
+            names[:count],
+        )
+        for algorithm in (*SHUFFLES, *ROUNDS)
+        for count in hosts
+        for size in KNOWN_SIZES
+    ]
+
+
 def _held_out(name: str) -> Iterator[HeldOut]:
     """One cluster: samples of some hosts and sizes, predictions of others."""
     cluster = _cluster(name)
     hosts = tuple(host.name for host in cluster.hosts)
     known = sorted({count for count in (*KNOWN_HOSTS, len(hosts)) if count <= len(hosts)})
     algorithms = (*SHUFFLES, *ROUNDS)
-    samples = [
-        Sample(
-            simulated_candidate(algorithm),
-            size,
-            (_simulated(cluster, algorithm, size, hosts[:count]),),
-            hosts[:count],
-        )
-        for algorithm in algorithms
-        for count in known
-        for size in KNOWN_SIZES
-    ]
+    samples = _samples(cluster, known)
     profile = profile_of(cluster, samples, simulated=True)
     for count in sorted({*known, *(held for held in HELD_OUT_HOSTS if held < len(hosts))}):
         members = hosts[:count]
@@ -167,13 +179,42 @@ def held_out(
             how = "apart" if apart else "together"
             predicted = [one for each in own for one in each.compared(each.predicted, apart)]
             simulated = [one for each in own for one in each.compared(each.simulated, apart)]
-            asked = Target() if apart else target
             summaries += [
-                summarise(f"{what}, {how}: predicted", predicted, asked),
-                summarise(f"{what}, {how}: simulated", simulated, SIMULATED_WORST),
+                summarise(f"{what}, {how}: predicted", predicted, Target() if apart else target),
+                summarise(
+                    f"{what}, {how}: simulated", simulated, Target() if apart else SIMULATED_WORST
+                ),
             ]
     compared = [one for each in found for one in each.compared(each.predicted, apart=False)]
     return compared, summaries
+
+
+def continued(tell: Watcher) -> list[Summary]:
+    """Ours on more leaves than were sampled: the network is continued as it is."""
+    found: list[Comparison] = []
+    for small, large in CONTINUED:
+        tell(f"simulating {small} and what continues it")
+        profile = profile_of(
+            _cluster(small), _samples(_cluster(small), KNOWN_HOSTS), simulated=True
+        )
+        for count, name in large.items():
+            cluster = _cluster(name)
+            hosts = [host.name for host in cluster.hosts]
+            for size in CONTINUED_SIZES:
+                rows = {row.candidate: row for row in predict(profile, [count], [size])}
+                for algorithm in (*SHUFFLES, *ROUNDS):
+                    real = _simulated(cluster, algorithm, size, hosts)
+                    row = rows[simulated_candidate(algorithm)]
+                    found.append(Comparison(f"{name} {algorithm}", real, row))
+    groups = (("shuffles", SHUFFLES), *((one, (one,)) for one in ROUNDS))
+    return [
+        summarise(
+            f"{what}, more leaves than sampled",
+            [one for one in found if one.what.split()[1] in algorithms],
+            Target(),
+        )
+        for what, algorithms in groups
+    ]
 
 
 def _choice_of(where: str, plan: Predictions, truth: Predictions, size: int) -> Choice:
