@@ -16,7 +16,7 @@ from allemande.model.predict import Predictions, Row
 from allemande.model.profile import Profile, Sample, save_profile
 from allemande.model.samples import profile_of, simulated_candidate
 from allemande.model.simulated_libraries import Calls
-from allemande.model.simulated_rows import SIMULATED, simulate_best
+from allemande.model.simulated_rows import FIRST, SEEDS, SIMULATED, simulate_best
 from allemande.simulation.case import Case, make_case, run_case
 from allemande.topology import load_cluster
 
@@ -60,7 +60,7 @@ def test_what_loses_packets_is_not_the_first_choice() -> None:
     assert found[0].way not in bad
     assert found[0].basis == SIMULATED
     assert found[0].high_s > 2 * found[0].low_s  # chance opens the interval
-    assert len(asked) == len(set(asked)) + 6  # the best three twice more
+    assert len(asked) == len(set(asked)) + FIRST * len(SEEDS)  # with ranks apart
 
 
 def test_what_was_measured_and_what_is_large_stays() -> None:

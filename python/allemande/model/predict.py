@@ -48,7 +48,7 @@ class Row:
 
 
 # Forecasts from the structure of a way alone are right in the middle, but one in twenty exchanges
-# by other ways than the synchronous shuffle takes 1.2 to 2.7 times as long (docs/predict.md).
+# by other ways than the synchronous shuffle takes over 1.3 times as long (docs/predict.md).
 # Two ways between sites, which only networks with sites have, are as sure as that one.
 CAUTION = 0.12
 # Where leaves are not known one exchange in ten takes 1.4 times its forecast (docs/predict.md).
