@@ -361,19 +361,29 @@ def test_numbers_of_hosts_that_meet_on_three_spines() -> None:
 
 
 def test_bisections_beyond_four_links_bring_nothing() -> None:
-    """001 Figure 14: all-to-all, and what has no parallel connections, the better of two sizes."""
+    """001 Figure 14: every pattern, the better of two sizes.
+
+    Phases and the tree gain where the paper has nothing, or little: with a barrier between steps,
+    and with near hosts first. Without the one and the other they gain at most 5 %.
+    """
     loaded = experiments.load("001-fig-11-14")
     kept = [network for network in loaded.data["networks"] if network[0] in ("4", "9")]
-    patterns = [curve for curve in loaded.data["curve"] if "phases" not in curve["label"]]
-    data = {**loaded.data, "networks": kept, "sizes": [1484, 5936], "curve": patterns}
+    patterns = loaded.data["curve"]
+    data = {**loaded.data, "networks": kept, "sizes": [1484, 5936]}
     data["published"] = [
         {"point": curve["label"], "value": [curve["label"], "9"], "of": [curve["label"], "4"]}
         for curve in patterns
     ]
     rows = run_networks(replace(loaded, data=data), 1, None).rows
     gains = {row.point: row.ours for row in rows}
-    for label in ("all-to-all", "one-to-all, serial", "all-to-one", "synchronous shuffle"):
-        assert gains[label] == pytest.approx(1, abs=0.03), label
+    more = {"all-to-all in phases": 1.19, "in phases, no barrier": 1.046, "one-to-all, tree": 1.388}
+    assert set(more) < set(gains)
+    for label, gain in gains.items():
+        near = 0.002 if label in more else 0.03
+        assert gain == pytest.approx(more.get(label, 1), abs=near), label
+    missed = {check["point"] for check in loaded.data["check"] if "missed" in check}
+    assert "in phases: bisection 9, of bisection 4" in missed
+    assert "one-to-all, tree: bisection 9, of bisection 1" in missed
 
 
 # 001 Figures 3 and 6: what routes alone say.
@@ -391,15 +401,25 @@ def test_routes_meet_where_the_paper_says() -> None:
     assert all(row.ours == pytest.approx(row.published) for row in pairs if row.published)
 
 
-# 001 Figures 5, 7 and 9, within what the paper leaves open.
+# 001 Figures 5, 7 and 9, as they come out here. How near the paper that is, their checks say:
+# 2.78 Gbit/s by two routes, 1.42 times as much as by one, is missed.
 def test_streams_gain_by_two_routes_and_by_random_order() -> None:
     ours: dict[str, float] = {}
     for name in ("001-fig-5", "001-fig-7", "001-fig-9"):
         ours |= {row.point: row.ours or 0 for row in run(experiments.load(name)).rows}
-    assert ours["four switches, of one"] == pytest.approx(1, abs=0.01)
-    assert ours["2048 B, of 1536 B (a dip)"] < 0.7
-    assert ours["4608 B, of 1536 B (none)"] == pytest.approx(1, abs=0.001)
-    assert ours["one route: peak, Gbit/s (fitted)"] == pytest.approx(1.96, rel=0.05)
-    assert 1.3 <= ours["two routes by turns, of one route"] <= 1.65
-    assert 2.0 <= ours["random order, of one route in order"] <= 2.4
-    assert 0.88 <= ours["random order: two routes, of one"] <= 1
+    for point, value in (
+        ("four switches, of one", 1),
+        ("2048 B, of 1536 B (a dip)", 0.6667),
+        ("4608 B, of 1536 B (none)", 1),
+        ("12288 B, of 1536 B (above 1)", 1),
+        ("one route: peak, Gbit/s (fitted)", 1.96),
+        ("two routes by turns: peak, Gbit/s", 3.159),
+        ("two routes by turns, of one route", 1.612),
+        ("two routes by turns, of one route, mean over all sizes", 1.476),
+        ("two routes at random, of one route", 1.604),
+        ("the less loaded route, of one route", 1.642),
+        ("ideal links: two routes by turns, of one route (1.42)", 1.469),
+        ("random order, of one route in order", 2.318),
+        ("random order: two routes, of one", 0.9263),
+    ):
+        assert ours[point] == pytest.approx(value, rel=0.001), point

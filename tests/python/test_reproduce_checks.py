@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from tests.python.changed_constants import CHEAP, SLOW, changed_one
+from tests.python.kept_rows import kept_rows
 
 from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
 from allemande.reproduce.all_checks import check_all
 from allemande.reproduce.checks import (
+    OFF_MAX,
     Verdict,
     check_rows,
     points_of,
@@ -24,22 +26,6 @@ from allemande.reproduce.checks import (
 )
 from allemande.reproduce.experiment import Experiment, Row
 from allemande.reproduce.kinds import run
-
-
-def kept_rows(experiment: Experiment) -> list[Row]:
-    """The rows that the README of an experiment keeps, to the digits written."""
-
-    def number(text: str) -> float | None:
-        try:
-            return float(text.replace(",", ""))
-        except ValueError:
-            return None
-
-    text = (experiment.folder / "README.md").read_text(encoding="utf-8")
-    table = text.partition(f"<!-- allemande reproduce {experiment.name} --write")[2]
-    lines = [line for line in table.partition("<!-- end -->")[0].splitlines() if line[:1] == "|"]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
-    return [Row(experiment.figure, one[0], number(one[1]), number(one[2])) for one in cells]
 
 
 def verdict_of(experiment: Experiment) -> Verdict:
@@ -57,9 +43,19 @@ def test_what_is_kept_meets_its_checks(name: str) -> None:
 @pytest.mark.parametrize("name", experiments.names())
 def test_every_published_number_is_checked(name: str) -> None:
     experiment = experiments.load(name)
-    judged = {point for check in experiment.data["check"] for point in points_of(check)}
-    published = {row.point for row in kept_rows(experiment) if row.published is not None}
-    assert published <= judged
+    published = {
+        row.point: row.published for row in kept_rows(experiment) if row.published is not None
+    }
+    judged: set[str] = set()
+    for check in experiment.data["check"]:
+        if "point" not in check or check["point"] not in published:
+            continue
+        judged.add(check["point"])
+        if "within" in check and "refuted" not in check:  # no wide interval around a number
+            value, (low, high) = published[check["point"]], check["within"]
+            bound = value in (low, high)  # over 55 %, below 10 %
+            assert bound or abs(value) * (1 - OFF_MAX) <= low <= high <= abs(value) * (1 + OFF_MAX)
+    assert set(published) <= judged
 
 
 @pytest.mark.parametrize("name", CHEAP)
@@ -83,11 +79,20 @@ def test_every_parameter_is_of_an_experiment_and_says_what_it_is() -> None:
     known = read_parameters()
     assert set(known) == used
     figures = {experiments.load(name).figure for name in experiments.names()}
-    assert len(known) <= 8
+    assert len([name for name, one in known.items() if not one.get("beside", False)]) == 11
     for name, parameter in known.items():
-        assert set(parameter) <= {"value", "figure", "meaning"}, name
+        assert set(parameter) <= {"value", "figure", "meaning", "beside"}, name
         assert {"value", "meaning"} <= set(parameter), name
         assert parameter.get("figure", min(figures)) in figures, name
+    assert [name for name, one in known.items() if "figure" not in one] == ["lab-queue"]
+
+
+def test_parameters_beside_the_papers_are_of_experiments_that_are_of_none() -> None:
+    known = read_parameters()
+    for name in experiments.names():
+        of_paper = name.partition("-")[0].isdigit()
+        for parameter in experiments.load(name).data.get("free", []):
+            assert known[parameter].get("beside", False) is not of_paper, (name, parameter)
 
 
 def test_every_cause_explains_a_miss_and_is_shown_by_checks_that_hold() -> None:
@@ -101,13 +106,37 @@ def test_every_cause_explains_a_miss_and_is_shown_by_checks_that_hold() -> None:
     assert missed == set(causes)
     assert len(causes) <= 5
     for name, cause in causes.items():
-        assert set(cause) == {"meaning", "shown"}, name
+        assert {"meaning", "shown"} <= set(cause) <= {"meaning", "shown", "supposed"}, name
         assert cause["shown"], name
         for shown, point in cause["shown"]:
             experiment = experiments.load(shown)
             checks = [one for one in experiment.data["check"] if point in points_of(one)]
             assert checks, (name, shown, point)
             assert all("missed" not in one for one in checks), (name, shown, point)
+
+
+def test_what_is_supposed_is_missed_by_that_cause() -> None:
+    for name, cause in read_causes().items():
+        supposed = cause.get("supposed", [])
+        assert len({tuple(one) for one in supposed}) == len(supposed)
+        for experiment, point in supposed:
+            checks = experiments.load(experiment).data["check"]
+            missed = [
+                one["missed"] for one in checks if points_of(one)[0] == point and "missed" in one
+            ]
+            assert missed == [name], (experiment, point)
+
+
+def test_not_every_miss_of_a_cause_is_supposed() -> None:
+    missed = {
+        (check["missed"], name, points_of(check)[0])
+        for name in experiments.names()
+        for check in experiments.load(name).data["check"]
+        if "missed" in check
+    }
+    for name, cause in read_causes().items():
+        supposed = {(name, *one) for one in cause.get("supposed", [])}
+        assert supposed < {one for one in missed if one[0] == name}, name
 
 
 def test_a_control_shows_its_cause() -> None:
@@ -169,6 +198,7 @@ def test_a_check_holds_or_not(check: dict[str, Any], rows: Any, holds: bool) -> 
         ({"point": "a", "within": [0, 1], "off": 0.1}, "expected point and one of"),
         ({"point": "a", "of": 0.1}, "expected point and one of"),
         ({"point": "a", "off": 0.1}, "no published value"),
+        ({"point": "a", "off": 0.15}, "expected 0.1 at most"),
         ({"point": "a", "within": [0, 1], "missed": "because"}, "'because' is no cause"),
     ],
 )

@@ -48,14 +48,21 @@ def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
+    causes = read_causes()
     missed: dict[str, list[str]] = {}  # by cause
+    supposed = 0
     for verdict in verdicts:
         for finding in verdict.missed:
-            if finding.as_expected:
-                text = f"{verdict.experiment.name}: {finding.text}"
-                missed.setdefault(str(finding.missed), []).append(text)
-    say(f"not met: {sum(map(len, missed.values()))}, causes: {len(missed)}")
-    causes = read_causes()
+            if not finding.as_expected:
+                continue
+            cause, name = str(finding.missed), verdict.experiment.name
+            text = f"{name}: {finding.text}"
+            if [name, finding.point] in causes[cause].get("supposed", []):
+                supposed += 1
+                text += " (supposed: no run shows it)"
+            missed.setdefault(cause, []).append(text)
+    count = sum(map(len, missed.values()))
+    say(f"not met: {count}, causes: {len(missed)}; {supposed} of them supposed")
     for cause, texts in missed.items():
         shown = ", ".join(dict.fromkeys(experiment for experiment, _ in causes[cause]["shown"]))
         say(f"  {cause}: {causes[cause]['meaning']} (shown by {shown})")
@@ -69,7 +76,9 @@ def print_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
             say(f"FAILED: {verdict.experiment.name}: {finding.text}{_but(finding.missed)}")
     known = read_parameters()
     used = dict.fromkeys(name for verdict in verdicts for name in verdict.free)
-    say(f"free parameters: {len(used)}")
+    beside = sum(known[name].get("beside", False) for name in used)
+    also = f", and {beside} beside the papers" if beside else ""
+    say(f"free parameters: {len(used) - beside}{also}")
     for name in used:
         of = known[name]
         decided = f"fitted to {of['figure']}" if "figure" in of else "chosen"

@@ -8,10 +8,11 @@ sizes = [1536, 49152]                                   of a message
 label = "all-to-all"
 algorithm = "direct"
 options = { pattern = "alltoall-phased" }               or matrix, or nothing: an all-to-all
+drawn = false                                           it has rows alone
 [[panel]]                                               of the plot; without any: one of all curves
 title = "Figure 12"
 network = "1"                                           over message sizes; without: best sizes over
-curves = ["all-to-all"]                                 the networks; without: all
+curves = ["all-to-all"]                                 the networks; without: all drawn
 [[published]]                                           one row: a value, or its part of another
 point = "all-to-all: bisection 9, of bisection 4"
 value = ["all-to-all", "9"]                             the best size; with a third entry that size
@@ -75,12 +76,13 @@ def _value(values: Values, where: Sequence[str | int]) -> float:
 
 def _draw(experiment: Experiment, values: Values, kind: str) -> bytes:
     panels = experiment.data.get("panel", [{}])
-    styles = {label: line_style(index) for index, label in enumerate(values)}
+    drawn = [one["label"] for one in experiment.data["curve"] if one.get("drawn", True)]
+    styles = {label: line_style(index) for index, label in enumerate(drawn)}
     with styled_canvas(max(6.4, PANEL_INCHES * len(panels)), 4.6) as canvas:
         for axes, panel in zip(
             canvas.subplots(1, len(panels), squeeze=False)[0], panels, strict=True
         ):
-            for label in panel.get("curves", list(values)):
+            for label in panel.get("curves", drawn):
                 x, y = _line(experiment, values[label], panel)
                 axes.plot(x, y, label=label, **styles[label])
             _dress(axes, experiment, panel)

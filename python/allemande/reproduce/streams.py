@@ -84,11 +84,20 @@ def run_streams(experiment: Experiment, workers: int, watcher: Watcher) -> Outco
 
 
 def _value(lines: dict[str, _Line], row: dict[str, Any]) -> float:
-    """The peak of a curve or its value `at` a size, as such or as part `of` another."""
-    if row.get("take") == "standstills":
-        return lines[row["curve"]].standstills
-    if "take" in row:
-        raise BadInput(f"take {row['take']!r} is unknown; expected standstills")
+    """The peak of a curve or its value `at` a size, as such or as part `of` another.
+
+    `take`: the mean part over all sizes, or which runs came to a standstill.
+    """
+    match row.get("take"):
+        case "standstills":
+            return lines[row["curve"]].standstills
+        case "mean":
+            line, other = lines[row["curve"]], lines[row["of"]]
+            return fmean(line.mean(size) / other.mean(size) for size in line.by_size)
+        case None:
+            pass
+        case take:
+            raise BadInput(f"take {take!r} is unknown; expected standstills, mean")
 
     def one(curve: str, at: int | None) -> float:
         return lines[curve].peak if at is None else lines[curve].mean(at)
