@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.python.changed_constants import CHEAP, SLOW, changed_one
 from tests.python.kept_rows import kept_rows
 
@@ -16,6 +17,7 @@ from allemande.cli import main
 from allemande.errors import BadInput
 from allemande.reproduce import experiment as experiments
 from allemande.reproduce.all_checks import check_all
+from allemande.reproduce.check_output import print_verdicts
 from allemande.reproduce.checks import (
     OFF_MAX,
     Verdict,
@@ -222,6 +224,29 @@ def test_check_prints_a_line_for_each(capsys: pytest.CaptureFixture[str]) -> Non
     (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
     assert tuple(row) == COLUMNS
     assert row["order_holds"] == "true"
+
+
+def printed_of(*names: str) -> str:
+    """What is printed of the tables that are kept."""
+    out = io.StringIO()
+    loaded = [experiments.load(name) for name in names]
+    print_verdicts(Console(file=out), [check_rows(one, kept_rows(one)) for one in loaded])
+    return out.getvalue()
+
+
+def test_what_is_supposed_says_so() -> None:
+    printed = printed_of("001-fig-5", "001-fig-11-14")
+    (count,) = (line for line in printed.splitlines() if line.startswith("not met:"))
+    assert count == "not met: 5, causes: 2; 2 of them supposed"
+    for line in printed.splitlines():
+        supposed = "12288 B, of 1536 B" in line or "bisection 1, of all-to-all: 0.7572" in line
+        assert line.endswith("(supposed: no run shows it)") is supposed
+
+
+def test_parameters_beside_the_papers_are_counted_apart() -> None:
+    printed = printed_of("003-fig-4", "dctcp-all-to-all")
+    assert "free parameters: 2, and 2 beside the papers\n" in printed
+    assert "free parameters: 2\n" in printed_of("003-fig-4")
 
 
 def test_experiments_side_by_side_find_what_one_after_the_other_does() -> None:
