@@ -20,6 +20,7 @@ from allemande.reproduce import experiment as experiments
 from allemande.reproduce import lab_runs
 from allemande.reproduce.blocked_port import run_blocked_port
 from allemande.reproduce.cases import cluster_name, find_experiment_cluster, make_case
+from allemande.reproduce.curves import lab_points
 from allemande.reproduce.kinds import RUNS, run
 from allemande.reproduce.metrics import METRICS
 from allemande.reproduce.network_figure import run_networks
@@ -91,9 +92,9 @@ def test_every_curve_of_an_experiment_makes_a_case(name: str) -> None:
     for curve in experiment.data["curve"]:
         values = curve.get("values", experiment.data["values"])
         assert make_case(experiment, curve, values[0]).size > 0
-    in_lab = [one["label"] for one in experiment.data.get("in_lab", {}).get("candidate", [])]
+    measured = {point["label"] for point in lab_points(experiment)}
     for entry in experiment.data.get("published", []):
-        assert entry["curve"] in (in_lab if entry.get("lab") else labels)
+        assert entry["curve"] in (measured if entry.get("lab", False) else labels)
         assert entry.get("against", labels[0]) in labels
         assert entry["metric"] in METRICS
 
