@@ -12,6 +12,9 @@ from typing import Any
 from allemande.reproduce.checks import points_of
 from allemande.reproduce.experiment import Experiment
 
+# Gone when the tests end.
+_FOLDERS: list[tempfile.TemporaryDirectory[str]] = []
+
 
 @dataclass(frozen=True)
 class InFile:
@@ -25,7 +28,8 @@ class InFile:
         """The path of a file that has the new one."""
         text = (folder / self.file).read_text(encoding="utf-8")
         assert self.old in text, (folder, self.file)
-        other = Path(tempfile.mkdtemp(prefix="allemande-changed-")) / "cluster.toml"
+        _FOLDERS.append(tempfile.TemporaryDirectory(prefix="allemande-changed-"))
+        other = Path(_FOLDERS[-1].name) / "cluster.toml"
         other.write_text(text.replace(self.old, self.new), encoding="utf-8")
         return str(other)
 
