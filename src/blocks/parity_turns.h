@@ -32,6 +32,7 @@ class ParityTurns {
   };
   // What an exchange is, of which the longest block has `largest` packets.
   struct Shape {
+    bool allows = false;  // parities
     std::uint32_t largest = 0;
     base::Nanos packet_time = 0;  // by the pace
     base::Nanos round_trip = 0;
@@ -48,7 +49,7 @@ class ParityTurns {
       packets_ += peers[peer].send.total;
     }
     for (const base::PeerId peer : rounds.recv) packets_ += peers[peer].recv.total;
-    if (lost > kLostMost || shape.largest > kParityBlockMax) return;
+    if (!shape.allows || lost > kLostMost || shape.largest > kParityBlockMax) return;
     const double turn =
         static_cast<double>(shape.packet_time) * static_cast<double>(partners_.size());
     const auto round_trip = static_cast<double>(shape.round_trip);
@@ -68,24 +69,28 @@ class ParityTurns {
 
   // Whether some are to be sent.
   bool left() const { return next_ < partners_.size() * each_; }
-  // The next one, of a block that has not been acknowledged.
+  // The next one, of a block that has not been acknowledged; nothing: none is left.
   template <class Peers>
-  std::optional<Turn> take(const Peers& peers) {
-    while (left()) {
+  std::optional<Turn> next(const Peers& peers) {
+    for (; left(); ++next_) {
       const Turn turn{partners_[next_ % partners_.size()],
                       static_cast<std::uint32_t>(next_ / partners_.size())};
-      ++next_;
       if (peers[turn.peer].send.acked < peers[turn.peer].send.total) return turn;
     }
     return std::nullopt;
   }
+  void sent() { ++next_; }
+  // The link is full: no more are to be sent in this exchange.
+  void stop() { each_ = 0; }
   // So many packets of those that this rank sends or receives were lost.
   void lost(std::uint32_t packets) { lost_ += packets; }
+  // One that counted as lost had been overtaken.
+  void was_late() { lost_ = std::max(0.0, lost_ - 1); }
 
   bool first_hand() const { return first_hand_; }  // this rank has seen losses
-  // A parity of this peer's block, which has `total` packets, has come. False: it is not expected.
-  bool came(base::PeerId peer, std::uint32_t index, std::uint32_t total) {
-    if (index >= kParitiesMax || total > kParityBlockMax) return false;
+  // A parity of this peer's block has come. False: it had come before. Precondition: index <
+  // kParitiesMax.
+  bool came(base::PeerId peer, std::uint32_t index) {
     if (came_.size() <= peer) came_.resize(peer + 1, 0);
     const auto bit = static_cast<std::uint8_t>(1u << index);
     if ((came_[peer] & bit) != 0) return false;
@@ -104,7 +109,8 @@ class ParityTurns {
   // Weight of the exchanges before in what is lost: some hundred packets show one loss in a
   // hundred.
   static constexpr double kMemory = 15.0 / 16;
-  static constexpr double kRemembered = 1.0 / 32;  // a loss is, for as many exchanges
+  // A single loss weighs so much after 54 exchanges, and counts no more.
+  static constexpr double kRemembered = 1.0 / 32;
   static constexpr std::uint32_t kToldExchanges = 54;
   // Where more is lost the link is full, and the pace slows down (transport/pace.h).
   static constexpr double kLostMost = 1.0 / 16;

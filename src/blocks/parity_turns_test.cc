@@ -16,6 +16,7 @@ struct Ranks {
   base::Rounds rounds;
   std::vector<Peer> peers = std::vector<Peer>(3);
   ParityTurns turns;
+  bool allows = true;
 
   explicit Ranks(std::uint32_t packets = kFew) {
     rounds.send = {2, 1};
@@ -33,14 +34,15 @@ struct Ranks {
   }
   void begin() {
     turns.begin(rounds,
-                {.largest = peers[1].send.total,
+                {.allows = allows,
+                 .largest = peers[1].send.total,
                  .packet_time = 20 * base::kMicrosecond,
                  .round_trip = 10 * base::kMillisecond},
                 peers);
   }
   std::vector<base::PeerId> taken() {
     std::vector<base::PeerId> out;
-    while (const auto turn = turns.take(peers)) out.push_back(turn->peer);
+    for (; const auto turn = turns.next(peers); turns.sent()) out.push_back(turn->peer);
     return out;
   }
 };
@@ -57,12 +59,13 @@ TEST(ParityTurns, BlocksGetOneOfEachInTurn) {
   ASSERT_TRUE(ranks.turns.left());
   EXPECT_TRUE(ranks.turns.first_hand());
   for (const base::PeerId peer : {2u, 1u}) {
-    const auto turn = ranks.turns.take(ranks.peers);
+    const auto turn = ranks.turns.next(ranks.peers);
     ASSERT_TRUE(turn);
+    ranks.turns.sent();
     EXPECT_EQ(turn->peer, peer);
     EXPECT_EQ(turn->index, 0u);
   }
-  EXPECT_EQ(ranks.turns.take(ranks.peers)->index, 1u);
+  EXPECT_EQ(ranks.turns.next(ranks.peers)->index, 1u);
 }
 
 TEST(ParityTurns, WhatIsAcknowledgedGetsNone) {
@@ -103,6 +106,33 @@ TEST(ParityTurns, LongBlocksAndFullLinksGetNone) {
   EXPECT_FALSE(full.turns.left());
 }
 
+TEST(ParityTurns, EndWhereTheLinkIsFull) {
+  Ranks ranks;
+  ranks.pass(10);
+  ASSERT_TRUE(ranks.turns.left());
+  ranks.turns.stop();
+  EXPECT_FALSE(ranks.turns.left());
+}
+
+// What is lost while none are allowed is forgotten as fast.
+TEST(ParityTurns, ExchangesWithoutThemCount) {
+  Ranks ranks;
+  ranks.pass(400);
+  ranks.allows = false;
+  for (int i = 0; i < 40; ++i) ranks.begin();
+  ranks.allows = true;
+  ranks.begin();
+  EXPECT_TRUE(ranks.turns.left());
+}
+
+TEST(ParityTurns, WhatWasOvertakenIsNotLost) {
+  Ranks ranks;
+  ranks.pass(1);
+  ranks.turns.was_late();
+  ranks.begin();
+  EXPECT_FALSE(ranks.turns.left());
+}
+
 TEST(ParityTurns, SufficeWhereAsManyHaveComeAsPacketsLack) {
   ParityTurns turns;
   ReceiveWindow recv;
@@ -110,10 +140,10 @@ TEST(ParityTurns, SufficeWhereAsManyHaveComeAsPacketsLack) {
   recv.add(0);
   recv.add(2);
   EXPECT_FALSE(turns.suffice(1, recv));
-  EXPECT_TRUE(turns.came(1, 0, 4));
-  EXPECT_FALSE(turns.came(1, 0, 4));
+  EXPECT_TRUE(turns.came(1, 0));
+  EXPECT_FALSE(turns.came(1, 0));
   EXPECT_FALSE(turns.suffice(1, recv));
-  EXPECT_TRUE(turns.came(1, 3, 4));
+  EXPECT_TRUE(turns.came(1, 3));
   EXPECT_TRUE(turns.suffice(1, recv));
 }
 

@@ -405,6 +405,7 @@ void Ranks::receive(std::uint32_t, Picos now, std::uint32_t index, const sim::Pa
   if (verdict == transport::Verdict::kHold) {
     part.held.push_back({cargo.header.source, cargo.header.packet, cargo.length});
   }
+  // Without bytes: any parities tell as many packets (blocks/parity_code.h has the exceptions).
   if (part.engine->recoverable(cargo.header.source)) {
     part.engine->recovered(sim::to_nanos(now), cargo.header.source);
   }

@@ -159,6 +159,6 @@ base::Result<std::uint32_t> find_port(const topology::Cluster& cluster, std::str
 // TraceRecord::label of packets other than first transmissions of data.
 constexpr std::uint32_t kLabelResent = 1u << 28;  // | packet number
 constexpr std::uint32_t kLabelAck = 2u << 28;
-constexpr std::uint32_t kLabelProbe = 3u << 28;  // probes and all other control packets
+constexpr std::uint32_t kLabelProbe = 3u << 28;  // probes, parities, and all control packets
 
 }  // namespace alm::harness

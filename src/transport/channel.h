@@ -60,7 +60,7 @@ struct Exchange {
 };
 
 // One datagram to send. The Outgoing holds its head; `payload` points into the caller's send buffer
-// or into the channel's copy of the tail, and is valid until sent or release().
+// or into the channel's copy of the tail or its parities, and is valid until sent or release().
 struct Outgoing {
   PeerId peer = 0;
   std::uint8_t path = 0;

@@ -25,7 +25,7 @@ struct Emission {
   std::uint8_t control_bytes = 0;
   wire::Header header;
   std::uint64_t exchange = 0;  // all 64 bits of header.exchange
-  std::uint64_t offset = 0;    // in the block for `peer`
+  std::uint64_t offset = 0;    // in the block for `peer`; of a parity: its number
   std::uint32_t length = 0;
   std::array<std::byte, wire::kAckBytesMax> control;
 };

@@ -92,13 +92,14 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
 }
 
 void begin_parities(Parts& e, std::uint64_t largest) {
-  const bool has = e.config.parities && e.pace.rules() && !e.pace.slowed() && !e.trains.any() &&
-                   !e.paths.any() && e.config.reliability == Reliability::kSelectiveRepeat;
-  if (!has) return e.parities.end();
-  const std::uint64_t frame = e.sizes.packet_bytes_of(largest) + wire::kHeaderBytes + kFramingBytes;
+  if (!e.counts_losses()) return e.parities.end();
+  const std::uint64_t payload = std::min<std::uint64_t>(e.sizes.packet_bytes_of(largest), largest);
+  const bool allows =
+      e.pace.rules() && !e.pace.slowed() && e.config.reliability == Reliability::kSelectiveRepeat;
   e.parities.begin(*e.rounds,
-                   {.largest = e.sizes.packets_of(largest),
-                    .packet_time = e.pace.time_of(frame),
+                   {.allows = allows,
+                    .largest = e.sizes.packets_of(largest),
+                    .packet_time = e.pace.time_of(payload + wire::kHeaderBytes + kFramingBytes),
                     .round_trip = e.config.round_trip},
                    e.peers);
 }

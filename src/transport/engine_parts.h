@@ -63,6 +63,9 @@ struct Parts {
   bool disputed(PeerId id) const {
     return disputes.open() && disputes.disputed(id, numbers.current());
   }
+  // What is lost decides how many parities blocks get. In steps and over several paths there are
+  // none, and a gap need not be a loss.
+  bool counts_losses() const { return config.parities && !trains.any() && !paths.any(); }
   clocks::SeenTrips seen_trips() const { return {delays.answers().round_trip(), farthest}; }
   void timer_at(base::Nanos when) { next_timer = std::min(next_timer, when); }
   base::Nanos look_delay() const {

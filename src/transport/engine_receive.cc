@@ -57,7 +57,7 @@ bool accept(Parts& e, PeerId id, std::uint32_t packet, std::uint32_t length) {
     return false;
   }
   const bool in_order = packet == peer.recv.cumulative;
-  if (packet > peer.recv.seen) e.parities.lost(packet - peer.recv.seen);
+  if (packet > peer.recv.seen && e.counts_losses()) e.parities.lost(packet - peer.recv.seen);
   peer.recv.seen = std::max(peer.recv.seen, packet + 1);
   if (!peer.recv.in_span(packet) || (e.config.reliability == Reliability::kGoBackN && !in_order)) {
     ++e.counters.rejected_stale;
@@ -139,11 +139,14 @@ Verdict on_data(Parts& e, base::Nanos now, const wire::Header& header, std::uint
     return Verdict::kNothing;
   }
   const bool hole_before = peer.recv.hole();
+  // What is sent again asks for an acknowledgement.
+  const bool late = header.packet < peer.recv.seen && !ack_soon;
   if (!accept(e, id, header.packet, length)) {
     if (length != expected_length(e, id, header.packet)) e.dispute(id, exchange);
     if (header.packet < peer.recv.total) reply_again(e, id, exchange, 0);
     return Verdict::kNothing;
   }
+  if (late && e.counts_losses()) e.parities.was_late();
   peer.wait_since = now;
   e.steps.came_at(now);
   e.timer_at(now + e.look_delay());
@@ -154,7 +157,8 @@ Verdict on_data(Parts& e, base::Nanos now, const wire::Header& header, std::uint
   return Verdict::kPlace;
 }
 
-// All data of the block has been sent before it, so that what has not come is lost.
+// All data of the block has been sent before it, so that what has not come is lost, unless a
+// network reorders.
 Verdict on_parity(Parts& e, base::Nanos now, const wire::Header& header, std::uint64_t exchange,
                   std::uint32_t length) {
   const PeerId id = header.source;
@@ -166,8 +170,13 @@ Verdict on_parity(Parts& e, base::Nanos now, const wire::Header& header, std::ui
     e.dispute(id, exchange);
     return Verdict::kNothing;
   }
-  if (length != expected_length(e, id, 0) || !e.parities.came(id, header.packet, recv.total)) {
+  if (length != expected_length(e, id, 0) || header.packet >= blocks::kParitiesMax ||
+      recv.total > blocks::kParityBlockMax) {
     ++e.counters.rejected_malformed;
+    return Verdict::kNothing;
+  }
+  if (!e.parities.came(id, header.packet)) {
+    ++e.counters.duplicates_received;
     return Verdict::kNothing;
   }
   e.parities.lost(recv.total - recv.seen);

@@ -105,7 +105,9 @@ bool due(Parts& e, base::Nanos now) {
 bool emit_data(Parts& e, base::Nanos now, Emission* out) {
   if (!e.numbers.running()) return false;
   if (e.send_left == 0) {
-    if (e.parities.left()) return emit_parity(e, now, out);
+    if (e.pace.slowed()) e.parities.stop();
+    if (emit_parity(e, now, out)) return true;
+    if (e.parities.left()) return false;  // it is not due
     // Where packets get lost there is no time for a timer to find out about the last ones.
     const bool lost = e.pace.rules() ? e.congestion.lossy() || e.congestion.was_lossy()
                                      : e.congestion.loses_alone();
@@ -141,12 +143,9 @@ bool emit_data(Parts& e, base::Nanos now, Emission* out) {
 }
 
 bool emit_parity(Parts& e, base::Nanos now, Emission* out) {
-  if (!due(e, now)) return false;
-  const auto turn = e.parities.take(e.peers);
-  if (!turn) {
-    e.next_step_at = base::kNever;
-    return false;
-  }
+  const auto turn = e.parities.next(e.peers);
+  if (!turn || !due(e, now)) return false;
+  e.parities.sent();
   const std::uint64_t bytes = e.sizes.sends(turn->peer);
   out->peer = turn->peer;
   out->body = Emission::Body::kParity;
@@ -160,7 +159,7 @@ bool emit_parity(Parts& e, base::Nanos now, Emission* out) {
   out->header.packet = turn->index;
   out->header.acknowledged = static_cast<std::uint32_t>(bytes);
   if (e.parities.first_hand()) out->header.flags |= wire::kFlagFirstHand;
-  e.pace.sent(now, out->length, true);
+  e.pace.sent(now, out->length, e.peers[turn->peer].send.total > 1);
   e.peers[turn->peer].quiet_since = now;
   e.timer_at(now + e.look_delay());
   ++e.counters.parities_sent;
