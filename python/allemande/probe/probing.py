@@ -10,6 +10,7 @@ from allemande.errors import Failed
 from allemande.framing import IP_UDP_BYTES
 from allemande.model.profile import UNDETERMINED
 from allemande.probe import (
+    blocked_leaves,
     flow_sweep,
     host_ports,
     host_rates,
@@ -98,7 +99,13 @@ class Probing:
         if not self._wishes.overload:
             self.found.groups = leaf_groups.Groups(None, "--no-overload", 0)
             return
-        self.found.groups = leaf_groups.find_leaf_groups(self._bed, self._host_links, self._say)
+        bed, links = self._bed, self._host_links
+        groups = leaf_groups.find_leaf_groups(bed, links, self._say)
+        if groups.leaves is None:
+            inside = blocked_leaves.find_blocked_leaves(bed, links, self._say)
+            if inside.leaves is not None:
+                groups = inside
+        self.found.groups = groups
 
     def _points(self) -> None:
         bed, links, found = self._bed, self._host_links, self.found
