@@ -15,6 +15,7 @@ import numpy as np
 from allemande.model.profile import MEASURED, NOT_TRIED, UNDETERMINED
 from allemande.probe.network_findings import ACROSS, LEAF, Findings
 from allemande.probe.overload import PortFinding
+from allemande.probe.passing import passing_s
 from allemande.topology import compress_hostlist
 
 RATE_ALIKE = 0.02
@@ -138,14 +139,9 @@ def _uplinks(found: Findings, leaves: Sequence[Sequence[int]]) -> list[_Link]:
 
 def _passing_s(found: Findings, frame_bits: float, rates_mbit_s: Sequence[float]) -> float:
     """What a full packet takes from host to host over these links, by their rates alone."""
-    switches = ["leaf", "core", "leaf"] if len(rates_mbit_s) > 2 else ["leaf"]
-    kinds = ["", *(found.answers.get(f"{one}_switching", UNDETERMINED) for one in switches)]
-    head = tail = 0.0
-    for kind, rate in zip(kinds, rates_mbit_s, strict=True):
-        start = head if kind == "cut-through" else tail
-        tail = max(tail, start + frame_bits / (rate * MEGA))
-        head = start
-    return tail
+    switches = ["leaf", CORE, "leaf"] if len(rates_mbit_s) > 2 else ["leaf"]
+    kinds = [found.answers.get(f"{one}_switching", UNDETERMINED) for one in switches]
+    return passing_s(frame_bits, [rate * MEGA for rate in rates_mbit_s], kinds)
 
 
 def _with_latencies(
@@ -224,8 +220,9 @@ def _switch_table(name: str, found: Findings) -> str:
         answer = found.answers.get(f"{'core' if name == CORE else 'leaf'}_{key}", UNDETERMINED)
         if answer != UNDETERMINED:
             lines.append(f'{key} = "{answer}"')
-    if name != CORE and found.leaf_pool_packets is not None:
-        lines.append(f"buffer_packets = {found.leaf_pool_packets}")
+    pool = found.core_pool_packets if name == CORE else found.leaf_pool_packets
+    if pool is not None:
+        lines.append(f"buffer_packets = {pool}")
     return "\n".join(lines)
 
 

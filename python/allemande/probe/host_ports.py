@@ -102,11 +102,11 @@ def whole_inputs(
         others = [host for host in range(ranks) if host != target]
         for pair in zip(others[::2], others[1::2], strict=False):
             streams = [Stream(sender, target, SHARE) for sender in pair]
-            held = overload(bed, [streams], links, tell=tell)[0].per_sender
+            held = overload(bed, [streams], links, tell=tell)[0].per_input
             queues += [] if held is None else [held.value]
     whole = max(queues, default=0.0)
     return [
-        replace(one, state=NOT_TRIED, buffer_packets=None, per_sender=None)
+        replace(one, state=NOT_TRIED, buffer_packets=None, per_input=None)
         if one.buffer_packets and one.buffer_packets.value < WHOLE_SHARE * whole
         else one
         for one in ports

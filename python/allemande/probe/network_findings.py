@@ -49,6 +49,7 @@ class Findings:
     uplinks: Sequence[PortFinding] = ()
     downlinks: Sequence[PortFinding] = ()
     leaf_pool_packets: int | None = None  # that the ports of a leaf share
+    core_pool_packets: int | None = None
     # (flows, bit/s of all together), within a leaf and between two: 000 Figure 6.
     local: Sequence[tuple[int, float]] = ()
     across: Sequence[tuple[int, float]] = ()

@@ -58,26 +58,33 @@ RATES_SAME, BUFFERS_SAME = 0.02, 0.1
 
 @dataclass(frozen=True)
 class Stream:
-    """What one host sends to another while a port is overloaded: a share of its own link."""
+    """What one host sends to another while a port is overloaded: a share of its own link.
+
+    `by`: the input of the switch by which it comes, where several hosts share one; None: the
+    sender's own. `asked`: whether what that input holds is the question.
+    """
 
     sender: int
     receiver: int
     share: float
+    by: int | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True)
 class PortFinding:
     """A port's rate, bit/s, and queue, packets. `lower_bound`: nobody could fill it.
 
-    `per_sender`: how many packets of one sender waited when one of its own was lost, which is what
-    an input-buffered switch holds.
+    `buffer_packets` is what all its inputs hold together, or where the senders' inputs are told
+    (Stream.by) what each of those holds that are asked. `per_input`: how many packets that came by one input waited when another of them was lost, which
+    is what an input-buffered switch holds, and the packets of this input that the port itself has.
     """
 
     state: str
     rate_bit_s: Estimate | None = None
     lower_bound: bool = False
     buffer_packets: Estimate | None = None
-    per_sender: Estimate | None = None
+    per_input: Estimate | None = None
 
 
 def _experiment(
@@ -124,18 +131,21 @@ def _when_full(found: Seconds) -> Seconds:
     return found[found >= FULL_SHARE * np.percentile(found, 90)]
 
 
-def _full_by_sender(packets: Passage) -> Estimate | None:
-    """What packets found of their own flow when they were lost."""
+def _full_by_input(packets: Passage, streams: Sequence[Stream]) -> Estimate | None:
+    """What packets found of those of their own input when they were lost."""
     found: list[float] = []
-    for flow in np.unique(packets.flow):
-        own = packets.flow == flow
-        one = Passage(packets.left_s[own], packets.came_s[own], packets.flow[own])
-        if one.lost.any() and not one.lost.all():
-            found += _when_full(queue_found(one)[one.lost]).tolist()
+    inputs = [-1 - one.sender if one.by is None else one.by for one in streams]
+    for one in sorted({by for by, stream in zip(inputs, streams, strict=True) if stream.asked}):
+        own = np.isin(packets.flow, [k for k, by in enumerate(inputs) if by == one])
+        part = Passage(packets.left_s[own], packets.came_s[own], packets.flow[own])
+        if part.lost.any() and not part.lost.all():
+            found += _when_full(queue_found(part)[part.lost]).tolist()
     return Estimate.of(found) if len(found) >= LOSSES_WANTED / 2 else None
 
 
-def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
+def _look(
+    packets: Passage, bits: float, streams: Sequence[Stream]
+) -> tuple[PortFinding, bool]:
     """What one overload tells, and whether a longer one would tell more."""
     if packets.lost.all():  # or still on their way, where that is longer than the overload
         return PortFinding(NOT_TRIED), False
@@ -150,10 +160,13 @@ def _look(packets: Passage, bits: float) -> tuple[PortFinding, bool]:
         rates = drained_bit_s(packets, bits, begin_s, last_sent)
         if not rates or full.size < LOSSES_WANTED / 2:
             return PortFinding(NOT_TRIED), True
-        own = _full_by_sender(packets)
-        return PortFinding(
-            MEASURED, Estimate.of(rates), False, Estimate.of(full.tolist()), own
-        ), False
+        own = _full_by_input(packets, streams)
+        held: Estimate | None = Estimate.of(full.tolist())
+        if any(one.by is not None or not one.asked for one in streams):
+            held = own
+        if held is None:
+            return PortFinding(NOT_TRIED), True
+        return PortFinding(MEASURED, Estimate.of(rates), False, held, own), False
     tail = found[-max(4, found.size // 10) :]
     rates = _rates(packets, bits, first_came + 0.3 * (last_sent - first_came), last_sent)
     rate = Estimate.of(rates) if rates else None
@@ -186,7 +199,7 @@ def _unknown(finding: PortFinding, rate: bool, held: bool) -> PortFinding:
     if rate:
         finding = replace(finding, rate_bit_s=None)
     if held:
-        finding = replace(finding, state=NOT_TRIED, buffer_packets=None, per_sender=None)
+        finding = replace(finding, state=NOT_TRIED, buffer_packets=None, per_input=None)
     return finding
 
 
@@ -212,7 +225,7 @@ def overload(
         too_short, unclear = [], []
         for k, flows in zip(waiting, by_port, strict=True):
             packets = passage([traces[i] for i in flows], [left[i] for i in flows])
-            finding, longer = _look(packets, bits)
+            finding, longer = _look(packets, bits, ports[k])
             if longer:
                 findings[k] = finding
                 too_short.append(k)

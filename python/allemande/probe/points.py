@@ -41,6 +41,7 @@ TRAINS = (1, 2, 4, 8, 16)
 GAP_PACKETS = 64
 WATCH_SHARE = 400  # looks at the clock in the time of a full frame
 WATCHED_PACKETS = 12
+LOOK_MIN_S = 1e-9
 
 
 def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pair]:
@@ -174,7 +175,7 @@ def measure_overheads(bed: Bed, links: HostLinks) -> dict[str, Estimate]:
     Hosts 0 and 1 look at the clock, over and over, while packets go from one to the other.
     """
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
-    look_s = frame_s / WATCH_SHARE
+    look_s = max(frame_s / WATCH_SHARE, LOOK_MIN_S)
     apart_s = 8 * frame_s
     span_s = (WATCHED_PACKETS + 2) * apart_s
     flow = Flow(0, 1, WATCHED_PACKETS, bed.datagram_bytes, apart_s, apart_s)

@@ -11,12 +11,14 @@ from allemande.framing import IP_UDP_BYTES
 from allemande.model.profile import UNDETERMINED
 from allemande.probe import (
     blocked_leaves,
+    core_switch,
     flow_sweep,
     host_ports,
     host_rates,
     leaf_groups,
     library_samples,
     message_points,
+    passing,
     points,
     switches,
     uplinks,
@@ -43,6 +45,11 @@ class Wishes:
 
 def _nothing(_: str) -> None:
     pass
+
+
+def _less(one: Estimate | None, packets: float) -> Estimate | None:
+    """As many packets less."""
+    return one and Estimate.of([sample - packets for sample in one.samples])
 
 
 class Probing:
@@ -130,6 +137,19 @@ class Probing:
             if "leaf" in lone.byte_s
             else UNDETERMINED
         )
+        if "across" in lone.byte_s:
+            found.answers["core_switching"] = self._core_switching(lone.byte_s["across"])
+
+    def _core_switching(self, byte_s: float) -> str:
+        """By what is known of the links between switches: their rate, or the least of it."""
+        ports = [*self.found.uplinks, *self.found.downlinks]
+        rates = [one.rate_bit_s.value for one in ports if one.rate_bit_s and not one.lower_bound]
+        least = [one.rate_bit_s.value for one in ports if one.rate_bit_s and one.lower_bound]
+        if not rates and not least:
+            return UNDETERMINED
+        span = [min(rates), max(rates)] if rates else [max(least), float("inf")]
+        kind = self.found.answers["leaf_switching"]
+        return passing.core_switching(byte_s, self._host_links.slowest_bit_s, span, kind)
 
     def _latency(self, full: dict[str, Estimate], overheads_s: float, gap_s: float) -> None:
         """L and its growth, and whether the model's order holds."""
@@ -192,7 +212,7 @@ class Probing:
         known = found.groups.leaves is not None
         looks = [hosts[:LEAF_HOSTS]] if known else switches.possible_leaves(hosts, LEAF_HOSTS)
         kind = switches.agreed(
-            [switches.find_buffering(self._bed, leaf, self._host_links) for leaf in looks]
+            [switches.find_buffering(self._bed, leaf, self._host_links, known) for leaf in looks]
         )
         found.answers["leaf_architecture"] = kind.architecture
         if kind.pool_packets is not None:
@@ -200,7 +220,7 @@ class Probing:
         # The ports of hosts were measured several at once: of a shared buffer each had its part. In
         # an input-buffered switch the packets of a sender wait where they come in.
         held = [
-            one.per_sender if kind.architecture == switches.INPUT else kind.alone
+            _less(one.per_input, kind.in_port) if kind.architecture == switches.INPUT else kind.alone
             for one in found.host_ports
         ]
         found.host_ports = [
@@ -221,7 +241,19 @@ class Probing:
             links.bit_s[rank] if one.rate_bit_s is None else one.rate_bit_s.value
             for rank, one in enumerate(self.found.host_ports)
         ]
-        self.found.uplinks = uplinks.measure_up(self._bed, links, leaves, self._say)
-        self.found.downlinks = uplinks.measure_down(
-            self._bed, links, down, leaves, self.found.uplinks, self._say
-        )
+        found, bed = self.found, self._bed
+        found.uplinks = uplinks.measure_up(bed, links, leaves, self._say)
+        found.downlinks = uplinks.measure_down(bed, links, down, leaves, found.uplinks, self._say)
+        core = core_switch.find_core_buffering(bed, links, leaves, found.uplinks, found.downlinks)
+        found.answers["core_architecture"] = core.architecture
+        if core.pool_packets is not None:
+            found.core_pool_packets = round(core.pool_packets)
+        # What was counted so far is what all inputs of a switch hold together.
+        if core.architecture == switches.INPUT:
+            found.downlinks = uplinks.measure_down(
+                bed, links, down, leaves, found.uplinks, self._say, by_input=True
+            )
+        if found.answers["leaf_architecture"] == switches.INPUT:
+            found.uplinks = uplinks.measure_inputs(
+                bed, links, down, leaves, found.uplinks, found.downlinks, self._say
+            )

@@ -44,8 +44,8 @@ def _port(from_: str, to: str, found: PortFinding, pool: str) -> form.PortBuffer
 
 def _pool_of(found: Findings, from_: str) -> str:
     """The name of the buffer that a switch's ports share; empty: each has its own."""
-    shared = found.leaf_pool_packets is not None and from_ != CORE
-    return f"buffer of {from_}" if shared else ""
+    pool = found.core_pool_packets if from_ == CORE else found.leaf_pool_packets
+    return "" if pool is None else f"buffer of {from_}"
 
 
 def _ports(found: Findings) -> Iterator[tuple[str, str, PortFinding]]:

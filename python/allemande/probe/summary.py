@@ -57,6 +57,8 @@ def lines(found: Findings) -> list[tuple[str, str]]:
         out.append(("leaves", f"{len(leaves)}: {' '.join(names)}"))
     if found.leaf_pool_packets is not None:
         out.append(("ports of a leaf share", f"{found.leaf_pool_packets} packets"))
+    if found.core_pool_packets is not None:
+        out.append(("ports of the core share", f"{found.core_pool_packets} packets"))
     if found.uplinks:
         out.append(("leaf to core", _ports_line(found.uplinks)))
         out.append(("core to leaf", _ports_line(found.downlinks)))
@@ -115,6 +117,7 @@ def to_json(found: Findings) -> str:
         "leaves": None if leaves is None else [[found.hosts[r] for r in leaf] for leaf in leaves],
         "leaves_undetermined": found.groups.reason if leaves is None else None,
         "leaf_pool_packets": found.leaf_pool_packets,
+        "core_pool_packets": found.core_pool_packets,
         "ports": ports,
         "flows": {
             level: [{"flows": count, "mbit_s": bit_s / MEGA} for count, bit_s in curve]

@@ -18,70 +18,29 @@ and if small packets wait then, too, the answer is undetermined.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from allemande.model.profile import MEASURED, UNDETERMINED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.estimate import Estimate
+from allemande.probe.beside_full_ports import Small, small_packets_beside
 from allemande.probe.overload import Stream, overload
-from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow
-from allemande.probe.queueing import HostLinks, departures
+from allemande.probe.passing import CUT_THROUGH, STORE_AND_FORWARD
+from allemande.probe.queueing import HostLinks
 
 INPUT, OUTPUT, SHARED = "input", "output", "shared"
-CUT_THROUGH, STORE_AND_FORWARD = "cut-through", "store-and-forward"
-FRAMES = 240  # of an overload
 SHARE = 0.85
-SMALL = 24
 WAITS_FRAMES = 3.0
 LOST = 0.2
 POOL_SHARE = 0.85  # of what a port holds alone
 HOSTS_MIN = 5
+PORTS_AT_ONCE = 0.7  # of the ports of a leaf's hosts
+MANY, MANY_OFFER = 7, 2.7  # hosts that fill a port, and what they offer in all, of a link
 STEPS = (1, 2, 3, 4)
 # Byte times in those of the host's link: of one serialization, and of two.
 STORED_NONE, STORED_ONE = (0.8, 1.45), (1.6, 2.4)
-
-
-@dataclass(frozen=True)
-class _Small:
-    """How small packets fared: what nine in ten waited at most, in full frames; part lost."""
-
-    wait_frames: float
-    loss: float
-
-
-def _small(
-    bed: Bed, senders: Sequence[int], targets: Sequence[int], idle: int, links: HostLinks
-) -> _Small | None:
-    """Small packets from senders[0] to `idle`, beside overload; None: no lone packet came."""
-    bits = frame_bits(bed, bed.datagram_bytes)
-    frame_s = bits / links.slowest_bit_s
-    span_s = FRAMES * frame_s
-    flows = []
-    for k, (sender, target) in enumerate(zip(senders, targets, strict=True)):
-        interval_s = bits / links.bit_s[sender] / SHARE
-        start_s = k * interval_s / len(senders)
-        flows.append(
-            Flow(sender, target, int(span_s / interval_s), bed.datagram_bytes, start_s, interval_s)
-        )
-    # From early on: later ones may find no room at all.
-    begin_s = 0.1 * span_s
-    apart_s = (span_s - begin_s) / SMALL
-    flows.append(Flow(senders[0], idle, SMALL, SMALLEST_BYTES, begin_s, apart_s, stamped=True))
-    # One before everything, to know how long it takes on an idle network.
-    flows = [replace(one, start_s=one.start_s + 8 * frame_s) for one in flows]
-    flows.append(Flow(senders[0], idle, 2, SMALLEST_BYTES, 0.0, 3 * frame_s, stamped=True))
-    record = bed.run(Experiment(flows, 3 * span_s + 0.01 * bed.time_scale))
-    traces = record.traces()
-    left = departures(bed, traces, links)
-    lone = traces[-1].arrived_s - left[-1]
-    busy = traces[-2].arrived_s - left[-2]
-    if np.isnan(lone).all():
-        return None
-    if np.isnan(busy).all():
-        return _Small(0.0, 1.0)
-    return _Small(float(np.nanpercentile(busy, 90) - np.nanmin(lone)) / frame_s, traces[-2].loss)
 
 
 @dataclass(frozen=True)
@@ -89,54 +48,96 @@ class Buffering:
     """input, output, shared or undetermined.
 
     Where shared: `pool_packets` that all ports hold together, `alone` what one of them may have.
+    Behind inputs: `in_port`, by how much too many packets were counted with two senders.
     """
 
     architecture: str
     pool_packets: float | None = None
     alone: Estimate | None = None
+    in_port: float = 0.0
 
 
-def _held(bed: Bed, ports: Sequence[Sequence[tuple[int, int]]], links: HostLinks) -> list[Estimate]:
-    """What ports hold that are full at once; (sender, receiver) by port."""
-    streams = [[Stream(sender, to, SHARE) for sender, to in port] for port in ports]
+def held_at_once(
+    bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks
+) -> list[Estimate]:
+    """What ports hold that are full at once, of those that could be filled."""
     return [
         one.buffer_packets
-        for one in overload(bed, streams, links)
+        for one in overload(bed, ports, links)
         if one.state == MEASURED and one.buffer_packets is not None
     ]
 
 
-def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks) -> Buffering:
-    """`leaf`: hosts of one leaf."""
+def buffering_of_many(
+    bed: Bed, ports: Sequence[Sequence[Stream]], alone: Estimate, links: HostLinks
+) -> Buffering:
+    """By what these ports hold that are full at once, and one of them `alone`."""
+    together = held_at_once(bed, ports, links)
+    if len(together) < 2:
+        return Buffering(UNDETERMINED)
+    each = float(np.median([one.value for one in together]))
+    if each >= POOL_SHARE * alone.value:
+        return Buffering(OUTPUT)
+    # What a lost packet found in all ports. One after the other they have more.
+    whole = held_at_once(bed, [[stream for port in ports for stream in port]], links)
+    return Buffering(SHARED, whole[0].value if whole else None, alone)
+
+
+def _ports_at_once(leaf: Sequence[int]) -> list[list[Stream]]:
+    """As many ports as the hosts of a leaf can fill at once: each host sends to several."""
+    count = len(leaf)
+    ports = max(2, int(PORTS_AT_ONCE * count))
+    full: list[list[Stream]] = [[] for _ in range(ports)]
+    for turn in range(2 * count):
+        sender = leaf[-1 - turn % count]
+        to = turn % ports
+        if leaf[to] == sender:
+            to = (to + 1) % ports
+        full[to].append(Stream(sender, leaf[to], SHARE / 2))
+    return full
+
+
+def _in_port(bed: Bed, leaf: Sequence[int], links: HostLinks) -> float:
+    """How many packets an input seems to hold more than it does where two hosts are asked, because
+    the port itself holds some of theirs. Of many hosts each has few of these."""
+    target, senders = leaf[0], leaf[1 : 1 + MANY]
+    found = []
+    for count in (2, len(senders)):
+        share = min(SHARE, MANY_OFFER / count)
+        streams = [Stream(sender, target, share) for sender in senders[:count]]
+        found.append(overload(bed, [streams], links)[0].per_input)
+    few, many = found
+    return 0.0 if few is None or many is None else max(0.0, few.value - many.value)
+
+
+def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool = True) -> Buffering:
+    """`leaf`: hosts of one leaf; `known`: that they are is not a guess."""
     if len(leaf) < HOSTS_MIN:
         return Buffering(UNDETERMINED)
     first, second, target, idle = leaf[:4]
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+
+    def beside(other: int) -> Small | None:
+        streams = [Stream(first, target, SHARE), Stream(second, other, SHARE)]
+        return small_packets_beside(bed, streams, first, idle, links)
+
     # The same two hosts, first without a full port.
-    calm = _small(bed, [first, second], [target, leaf[-1]], idle, links)
-    if calm is None or calm.wait_frames >= WAITS_FRAMES or calm.loss > 0:
+    calm = beside(leaf[-1])
+    if calm is None or calm.wait_s >= WAITS_FRAMES * frame_s or calm.loss > 0:
         return Buffering(UNDETERMINED)
-    full = _small(bed, [first, second], [target, target], idle, links)
+    full = beside(target)
     if full is None:
         return Buffering(UNDETERMINED)
-    if full.wait_frames >= WAITS_FRAMES:
-        return Buffering(INPUT)
-    alone = _held(bed, [[(first, target), (second, target)]], links)
+    if full.wait_s >= WAITS_FRAMES * frame_s:
+        return Buffering(INPUT, in_port=_in_port(bed, leaf, links) if known else 0.0)
+    one_port = [Stream(first, target, SHARE), Stream(second, target, SHARE)]
+    alone = held_at_once(bed, [one_port], links)
     if full.loss >= LOST:
         one = alone[0] if alone else None
         return Buffering(SHARED, None if one is None else one.value, one)
-    # As many ports at once as there are pairs of hosts.
-    count = len(leaf)
-    together = _held(
-        bed,
-        [[(leaf[k + j], leaf[(k + 2) % count]) for j in (0, 1)] for k in range(0, count - 1, 2)],
-        links,
-    )
-    if not alone or len(together) < 2:
+    if not alone:
         return Buffering(UNDETERMINED)
-    each = float(np.median([one.value for one in together]))
-    if each < POOL_SHARE * alone[0].value:
-        return Buffering(SHARED, each * len(together), alone[0])
-    return Buffering(OUTPUT)
+    return buffering_of_many(bed, _ports_at_once(leaf), alone[0], links)
 
 
 def possible_leaves(hosts: Sequence[int], most: int) -> list[list[int]]:

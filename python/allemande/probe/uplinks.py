@@ -1,15 +1,21 @@
-"""The ports between a leaf and the core, where leaves are known.
+"""The links between a leaf and the core, where leaves are known.
 
 Up: all hosts of the leaf send to others, each to another one, spread over all other leaves. Down:
 hosts of the other leaves send to all of this one, from each leaf no more than its own uplink
 carries. What the hosts of a leaf cannot fill is a lower bound, and its queue is never seen.
+
+A switch that buffers at its inputs holds at each link what comes in by it: a leaf what comes from
+the core, the core what comes from a leaf. For the first, hosts elsewhere send to one host of the
+leaf more than its port carries and less than the links between, and hosts of the leaf send to it
+as well, so that few of the packets that the port itself has are of the input in question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from allemande.model.profile import NOT_TRIED
+from allemande.model.profile import MEASURED, NOT_TRIED
 from allemande.probe.bed import Bed
 from allemande.probe.estimate import Estimate
 from allemande.probe.overload import PortFinding, Stream, confirmed, overload
@@ -20,6 +26,11 @@ SHARE = 0.9
 BELOW = 0.93
 # The part of their rate up to which the hosts of a leaf receive without packets at their ports.
 HOSTS_TAKE = 0.95
+# An input is filled by so many hosts, with so much of a host's port or more, beside so many hosts
+# of the leaf; with none of these more is needed.
+FROM_ELSEWHERE, BESIDE = 2, 4
+LOAD_MIN, LOAD_MIN_ALONE = 0.6, 1.15
+BESIDE_SHARE = 0.6
 
 
 def _interleaved(leaves: Sequence[Sequence[int]]) -> list[int]:
@@ -50,6 +61,20 @@ def measure_up(
     return confirmed(measure(range(len(leaves))), measure)
 
 
+def may_send(links: HostLinks, hosts: Sequence[int], uplink: PortFinding) -> list[int]:
+    """Hosts of a leaf that together send no more than its uplink carries."""
+    if uplink.rate_bit_s is None:
+        return []
+    room = float("inf") if uplink.lower_bound else BELOW * uplink.rate_bit_s.value
+    senders = []
+    for host in hosts:
+        room -= SHARE * links.bit_s[host]
+        if room < 0:
+            break
+        senders.append(host)
+    return senders
+
+
 def measure_down(
     bed: Bed,
     links: HostLinks,
@@ -57,28 +82,21 @@ def measure_down(
     leaves: Sequence[Sequence[int]],
     uplinks: Sequence[PortFinding],
     tell: Callable[[str], None] = lambda _: None,
+    by_input: bool = False,
 ) -> list[PortFinding]:
-    """From the core to each leaf. `uplinks`: what `measure_up` found."""
-
-    def senders_to(number: int) -> list[int]:
-        senders: list[int] = []
-        for other, hosts in enumerate(leaves):
-            rate = uplinks[other].rate_bit_s
-            if other == number or rate is None:
-                continue
-            room = float("inf") if uplinks[other].lower_bound else BELOW * rate.value
-            for host in hosts:
-                room -= SHARE * links.bit_s[host]
-                if room < 0:
-                    break
-                senders.append(host)
-        return senders
+    """From the core to each leaf. `uplinks`: what `measure_up` found. `by_input`: the core buffers
+    at its inputs, and what each of them holds is asked."""
 
     def one(number: int) -> PortFinding:
         leaf = leaves[number]
+        senders = [
+            (sender, other if by_input else None)
+            for other, hosts in enumerate(leaves)
+            if other != number
+            for sender in may_send(links, hosts, uplinks[other])
+        ]
         streams = [
-            Stream(sender, leaf[k % len(leaf)], SHARE)
-            for k, sender in enumerate(senders_to(number))
+            Stream(sender, leaf[k % len(leaf)], SHARE, by) for k, (sender, by) in enumerate(senders)
         ]
         tell(f"port towards leaf {number}")
         finding = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
@@ -93,5 +111,61 @@ def measure_down(
 
     def measure(numbers: Sequence[int]) -> list[PortFinding]:
         return [one(number) for number in numbers]
+
+    return confirmed(measure(range(len(leaves))), measure)
+
+
+def _filling(
+    number: int,
+    links: HostLinks,
+    down_bit_s: Sequence[float],
+    leaves: Sequence[Sequence[int]],
+    least_bit_s: float,
+) -> list[Stream]:
+    """What fills the input by which a leaf takes in what comes from the core; nothing where links
+    between switches carry too little."""
+    leaf = leaves[number]
+    target, beside = leaf[0], leaf[1 : 1 + BESIDE]
+    others = [one for k, one in enumerate(leaves) if k != number]
+    senders = _interleaved(others)[:FROM_ELSEWHERE]
+    port = down_bit_s[target]
+    offered = min(
+        sum(SHARE * links.bit_s[sender] for sender in senders), BELOW * least_bit_s
+    )
+    if offered < (LOAD_MIN if beside else LOAD_MIN_ALONE) * port:
+        return []
+    sent = sum(links.bit_s[sender] for sender in senders)
+    return [Stream(sender, target, offered / sent, by=number) for sender in senders] + [
+        Stream(host, target, BESIDE_SHARE, asked=False) for host in beside
+    ]
+
+
+def measure_inputs(
+    bed: Bed,
+    links: HostLinks,
+    down_bit_s: Sequence[float],
+    leaves: Sequence[Sequence[int]],
+    uplinks: Sequence[PortFinding],
+    downlinks: Sequence[PortFinding],
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[PortFinding]:
+    """`uplinks`, with the packets from the core that each leaf holds at its input for them."""
+    rates = [one.rate_bit_s.value for one in [*uplinks, *downlinks] if one.rate_bit_s]
+    least_bit_s = min(rates) if len(rates) == 2 * len(leaves) else 0.0
+
+    def measure(numbers: Sequence[int]) -> list[PortFinding]:
+        findings = []
+        for number in numbers:
+            streams = _filling(number, links, down_bit_s, leaves, least_bit_s)
+            tell(f"input of leaf {number}")
+            held = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
+            findings.append(
+                replace(
+                    uplinks[number],
+                    state=MEASURED if held.buffer_packets else NOT_TRIED,
+                    buffer_packets=held.buffer_packets,
+                )
+            )
+        return findings
 
     return confirmed(measure(range(len(leaves))), measure)

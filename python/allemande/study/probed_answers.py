@@ -2,7 +2,8 @@
 
     python -m allemande.study.probed_answers [--networks N] [--first SEED] [--trees]
 
-Each answer is right, wrong, or open: the prober said that it cannot tell, or nothing. The networks
+Each answer is right, wrong, or open: the prober said that it cannot tell, or nothing. A shared
+buffer that holds what all its ports may queue together is the same as a queue for each. The networks
 are those of allemande.study.random_networks, of one or two levels; with `--trees` those of
 allemande.study.random_trees, of one to three, with queues of 3 to 1,000 packets and some with back-
 pressure. Of three levels leaves alone are judged. Hosts do not pause. Ends with 1 where more than
@@ -48,10 +49,22 @@ QUESTIONS = (
 QUEUE_OFF, QUEUE_PACKETS_OFF = 0.1, 3.0
 
 
-def _said(answer: str | None, true: str) -> str:
+def _said(answer: str | None, *true: str) -> str:
     if answer in (None, UNDETERMINED):
         return OPEN
-    return RIGHT if answer == true else WRONG
+    return RIGHT if answer in true else WRONG
+
+
+def _architectures(switch: Switch, links: Sequence[Link]) -> list[str]:
+    """What may be said of how a switch queues."""
+    queues = [
+        link.queue_down_packets if link.to == switch.name else link.queue_up_packets
+        for link in links
+        if switch.name in (link.from_, link.to)
+    ]
+    if switch.architecture == "shared" and switch.buffer_packets >= sum(queues):
+        return ["shared", "output"]
+    return [switch.architecture]
 
 
 def _ports(found: Sequence[PortFinding], queue: int, switch: Switch) -> str:
@@ -85,12 +98,16 @@ def judge(cluster: Cluster, found: Findings) -> dict[str, str]:
     if len({link.to for link in high}) > 1:
         return out
     leaf = switches[names[0]]
-    out["leaf_architecture"] = _said(found.answers.get("leaf_architecture"), leaf.architecture)
+    out["leaf_architecture"] = _said(
+        found.answers.get("leaf_architecture"), *_architectures(leaf, cluster.links)
+    )
     out["leaf_switching"] = _said(found.answers.get("leaf_switching"), leaf.switching)
     out["host_ports"] = _ports(found.host_ports, low[0].queue_down_packets, leaf)
     if high:
         core = switches[high[0].to]
-        out["core_architecture"] = _said(found.answers.get("core_architecture"), core.architecture)
+        out["core_architecture"] = _said(
+            found.answers.get("core_architecture"), *_architectures(core, cluster.links)
+        )
         out["core_switching"] = _said(found.answers.get("core_switching"), core.switching)
         out["uplinks"] = _ports(found.uplinks, high[0].queue_up_packets, leaf)
         out["core_ports"] = _ports(found.downlinks, high[0].queue_down_packets, core)

@@ -1,0 +1,94 @@
+"""How the core switch queues: what hosts of three leaves or more see of it.
+
+Hosts of some leaves fill the port towards another, each leaf with less than its own uplink carries.
+A small packet from one of these leaves to an idle one waits behind the others if the core buffers
+at its inputs; it is lost without waiting if all its ports share a buffer that is full. A shared
+buffer shows, too, where several ports are full at once and hold less each. That neither is so is
+believed where a port towards a leaf has been seen full.
+
+The same hosts send first to the idle leaf besides, where no port is full: small packets that wait
+then wait somewhere else, and nothing is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allemande.model.profile import MEASURED, UNDETERMINED
+from allemande.probe.bed import Bed, frame_bits
+from allemande.probe.beside_full_ports import Small, small_packets_beside
+from allemande.probe.overload import PortFinding, Stream
+from allemande.probe.queueing import HostLinks
+from allemande.probe.switches import INPUT, SHARED, Buffering, buffering_of_many
+from allemande.probe.uplinks import SHARE, may_send
+
+LEAVES_MIN = 3
+# In full frames of a link of the core, more than where no port is full.
+WAITS_FRAMES, FREE_FRAMES = 8.0, 2.0
+LOST = 0.1  # of small packets, where none was before
+# How long a port is filled, in frames of a host's link: the next where nothing was seen.
+FRAMES = (240.0, 1000.0, 4000.0)
+
+
+def _ports_at_once(
+    leaves: Sequence[Sequence[int]], senders: Sequence[Sequence[int]]
+) -> list[list[Stream]]:
+    """All ports towards leaves but one, full at once."""
+    ports: list[list[Stream]] = [[] for _ in leaves[:-1]]
+    for leaf, hosts in enumerate(senders):
+        to = [k for k in range(len(ports)) if k != leaf]
+        for turn, host in enumerate(hosts):
+            port = to[(turn + leaf) % len(to)]
+            some = leaves[port]
+            ports[port].append(Stream(host, some[len(ports[port]) % len(some)], SHARE))
+    return ports
+
+
+def find_core_buffering(
+    bed: Bed,
+    links: HostLinks,
+    leaves: Sequence[Sequence[int]],
+    uplinks: Sequence[PortFinding],
+    downlinks: Sequence[PortFinding],
+) -> Buffering:
+    """`uplinks`, `downlinks`: what was found of the links between leaves and core."""
+    if len(leaves) < LEAVES_MIN:
+        return Buffering(UNDETERMINED)
+    # A small packet goes from the largest leaf to the smallest.
+    order = sorted(range(len(leaves)), key=lambda k: -len(leaves[k]))
+    first, full_leaf, idle_leaf = order[0], order[1], order[-1]
+    rates = [uplinks[first].rate_bit_s, downlinks[full_leaf].rate_bit_s]
+    if any(one is None for one in rates) or len(leaves[first]) < 2:
+        return Buffering(UNDETERMINED)
+    frame_s = frame_bits(bed, bed.datagram_bytes) / min(one.value for one in rates if one)
+    own = may_send(links, leaves[first][:-1], uplinks[first])
+    rest = [
+        host
+        for k in order[2:]
+        for host in may_send(links, leaves[k], uplinks[k])
+    ]
+    into = leaves[full_leaf]
+
+    def beside(senders: Sequence[int], frames: float) -> Small | None:
+        streams = [Stream(host, into[k % len(into)], SHARE) for k, host in enumerate(senders)]
+        ends = leaves[first][-1], leaves[idle_leaf][-1]
+        return small_packets_beside(bed, streams, *ends, links, frames)
+
+    for frames in FRAMES:
+        calm, full = beside(own, frames), beside([*own, *rest], frames)
+        if calm is None or full is None or calm.loss > 0 or calm.wait_s >= WAITS_FRAMES * frame_s:
+            return Buffering(UNDETERMINED)
+        waited = (full.wait_s - calm.wait_s) / frame_s
+        if waited >= WAITS_FRAMES:
+            return Buffering(INPUT)
+        if full.loss >= LOST:
+            break
+    held = downlinks[full_leaf].buffer_packets
+    if waited >= FREE_FRAMES:
+        return Buffering(UNDETERMINED)
+    if full.loss >= LOST:
+        return Buffering(SHARED, None if held is None else held.value, held)
+    if downlinks[full_leaf].state != MEASURED or held is None:
+        return Buffering(UNDETERMINED)
+    senders = [may_send(links, hosts, uplinks[k]) for k, hosts in enumerate(leaves)]
+    return buffering_of_many(bed, _ports_at_once(leaves, senders), held, links)
