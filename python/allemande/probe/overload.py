@@ -203,6 +203,11 @@ def _unknown(finding: PortFinding, rate: bool, held: bool) -> PortFinding:
     return finding
 
 
+def untold(finding: PortFinding) -> PortFinding:
+    """Without its queue, if one was found."""
+    return _unknown(finding, False, finding.state == MEASURED)
+
+
 def overload(
     bed: Bed,
     ports: Sequence[Sequence[Stream]],

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from allemande.model.profile import UNDETERMINED
 
 CUT_THROUGH, STORE_AND_FORWARD = "cut-through", "store-and-forward"
-# What was measured is so near to what one kind of switch takes, as a part of what the kinds differ
-# by, and they differ by this part at least of what is measured.
-NEAR, APART = 0.25, 0.03
+# What was measured is of one kind of switch if it is so near to what that takes, as a part, and
+# farther from all that the other kind may take.
+NEAR, FAR = 0.01, 0.02
 
 
 def passing_s(bits: float, rates_bit_s: Sequence[float], kinds: Sequence[str]) -> float:
@@ -21,9 +21,8 @@ def passing_s(bits: float, rates_bit_s: Sequence[float], kinds: Sequence[str]) -
     that are not known count as storing."""
     head = tail = 0.0
     for kind, rate in zip(["", *kinds], rates_bit_s, strict=True):
-        start = head if kind == CUT_THROUGH else tail
-        tail = max(tail, start + bits / rate)
-        head = start
+        head = max(head, tail - bits / rate) if kind == CUT_THROUGH else tail
+        tail = head + bits / rate
     return tail
 
 
@@ -37,18 +36,15 @@ def core_switching(
     """
     if leaf_kind == UNDETERMINED:
         return UNDETERMINED
-    byte = {
-        kind: [
+
+    def fits(kind: str, off: float) -> bool:
+        times = [
             passing_s(8.0, [host_bit_s, rate, rate, host_bit_s], [leaf_kind, kind, leaf_kind])
             for rate in uplinks_bit_s
         ]
-        for kind in (CUT_THROUGH, STORE_AND_FORWARD)
-    }
-    through, stored = byte[CUT_THROUGH], byte[STORE_AND_FORWARD]
-    apart = min(stored) - max(through)
-    if apart < APART * byte_s:
-        return UNDETERMINED
-    for kind, times in byte.items():
-        if min(times) - NEAR * apart <= byte_s <= max(times) + NEAR * apart:
+        return (1 - off) * min(times) <= byte_s <= (1 + off) * max(times)
+
+    for kind, other in ((CUT_THROUGH, STORE_AND_FORWARD), (STORE_AND_FORWARD, CUT_THROUGH)):
+        if fits(kind, NEAR) and not fits(other, FAR):
             return kind
     return UNDETERMINED

@@ -42,6 +42,7 @@ GAP_PACKETS = 64
 WATCH_SHARE = 400  # looks at the clock in the time of a full frame
 WATCHED_PACKETS = 12
 LOOK_MIN_S = 1e-9
+LEAST_OF = 4  # echoes of each size
 
 
 def choose_pairs(leaves: Sequence[Sequence[int]] | None, ranks: int) -> list[Pair]:
@@ -102,6 +103,21 @@ def measure_lone(bed: Bed, pairs: Sequence[Pair], repeat: int, links: HostLinks)
         if len(least) == len(sizes):
             lone.byte_s[level] = float(np.polyfit(sizes, least, 1)[0])
     return lone
+
+
+def least_byte_s(bed: Bed, links: HostLinks) -> float | None:
+    """The least time of a byte, in s, from the first host to any other; None: none answered."""
+    pairs = [Pair(0, rank, LEAF) for rank in range(1, len(bed.hosts))]
+    frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
+    apart_s = 3 * frame_s + 3 * round_trip_s(bed, pairs, frame_s)
+    sizes = [SMALLEST_BYTES, bed.datagram_bytes]
+    found = echoes(bed, pairs, sizes, LEAST_OF, apart_s, give_up_s(bed, frame_s))
+    times = []
+    for pair in pairs:
+        small, full = (found[pair, size] for size in sizes)
+        if small and full:
+            times.append((min(full) - min(small)) / 2 / (sizes[1] - sizes[0]))
+    return min(times, default=None)
 
 
 def measure_start_up(

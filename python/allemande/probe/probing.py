@@ -27,11 +27,13 @@ from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.cluster_output import cluster_text
 from allemande.probe.estimate import Estimate
 from allemande.probe.job_bed import JobBed
-from allemande.probe.network_findings import Findings, Quantity
+from allemande.probe.network_findings import ACROSS, LEAF, Findings, Quantity
+from allemande.probe.overload import untold
 from allemande.probe.queueing import HostLinks
 
 RANKS_MIN = 3
 LEAF_HOSTS = 16  # of which the switch is asked about
+SMALL_LEAF = 3
 
 
 @dataclass(frozen=True)
@@ -132,13 +134,14 @@ class Probing:
         found.quantities += points.measure_gaps(bed, links)
         if isinstance(bed, JobBed):
             found.quantities += message_points.measure_messages(bed, pairs, repeat)
+        near_s = lone.byte_s.get(LEAF)
+        if found.groups.leaves is None:
+            near_s = points.least_byte_s(bed, links)
         found.answers["leaf_switching"] = (
-            switches.find_switching(lone.byte_s["leaf"], links)
-            if "leaf" in lone.byte_s
-            else UNDETERMINED
+            UNDETERMINED if near_s is None else switches.find_switching(near_s, links)
         )
-        if "across" in lone.byte_s:
-            found.answers["core_switching"] = self._core_switching(lone.byte_s["across"])
+        if ACROSS in lone.byte_s:
+            found.answers["core_switching"] = self._core_switching(lone.byte_s[ACROSS])
 
     def _core_switching(self, byte_s: float) -> str:
         """By what is known of the links between switches: their rate, or the least of it."""
@@ -210,6 +213,8 @@ class Probing:
         found = self.found
         hosts = self._one_leaf()
         known = found.groups.leaves is not None
+        if known and len(hosts) == SMALL_LEAF:  # packets to an idle host may leave the leaf
+            hosts = [*hosts, next(host for host in range(len(found.hosts)) if host not in hosts)]
         looks = [hosts[:LEAF_HOSTS]] if known else switches.possible_leaves(hosts, LEAF_HOSTS)
         kind = switches.agreed(
             [switches.find_buffering(self._bed, leaf, self._host_links, known) for leaf in looks]
@@ -227,6 +232,8 @@ class Probing:
             one if full is None else replace(one, buffer_packets=full)
             for one, full in zip(found.host_ports, held, strict=True)
         ]
+        if kind.architecture == UNDETERMINED:  # all inputs together, or the port alone
+            found.host_ports = [untold(one) for one in found.host_ports]
         if kind.architecture == switches.INPUT and found.groups.leaves is None:
             found.host_ports = host_ports.whole_inputs(
                 self._bed, self._host_links, found.host_ports, self._say
@@ -249,10 +256,14 @@ class Probing:
         if core.pool_packets is not None:
             found.core_pool_packets = round(core.pool_packets)
         # What was counted so far is what all inputs of a switch hold together.
+        if core.architecture == UNDETERMINED and len(leaves) > 2:
+            found.downlinks = [untold(one) for one in found.downlinks]
         if core.architecture == switches.INPUT:
             found.downlinks = uplinks.measure_down(
                 bed, links, down, leaves, found.uplinks, self._say, by_input=True
             )
+        if found.answers["leaf_architecture"] == UNDETERMINED:
+            found.uplinks = [untold(one) for one in found.uplinks]
         if found.answers["leaf_architecture"] == switches.INPUT:
             found.uplinks = uplinks.measure_inputs(
                 bed, links, down, leaves, found.uplinks, found.downlinks, self._say

@@ -35,7 +35,7 @@ SHARE = 0.85
 WAITS_FRAMES = 3.0
 LOST = 0.2
 POOL_SHARE = 0.85  # of what a port holds alone
-HOSTS_MIN = 5
+HOSTS_MIN = 4
 PORTS_AT_ONCE = 0.7  # of the ports of a leaf's hosts
 MANY, MANY_OFFER = 7, 2.7  # hosts that fill a port, and what they offer in all, of a link
 STEPS = (1, 2, 3, 4)
@@ -69,18 +69,27 @@ def held_at_once(
 
 
 def buffering_of_many(
-    bed: Bed, ports: Sequence[Sequence[Stream]], alone: Estimate, links: HostLinks
+    bed: Bed,
+    ports: Sequence[Sequence[Stream]],
+    alone: Estimate,
+    links: HostLinks,
+    all_full: bool = True,
 ) -> Buffering:
-    """By what these ports hold that are full at once, and one of them `alone`."""
+    """By what these ports hold that are full at once, and one of them `alone`. `all_full`: there is
+    nothing else where their packets might be lost."""
     together = held_at_once(bed, ports, links)
     if len(together) < 2:
         return Buffering(UNDETERMINED)
     each = float(np.median([one.value for one in together]))
-    if each >= POOL_SHARE * alone.value:
+    less = each < POOL_SHARE * alone.value
+    if not less and (not all_full or len(together) == len(ports)):
         return Buffering(OUTPUT)
-    # What a lost packet found in all ports. One after the other they have more.
+    # What a lost packet found in all ports: one after the other they have more.
     whole = held_at_once(bed, [[stream for port in ports for stream in port]], links)
-    return Buffering(SHARED, whole[0].value if whole else None, alone)
+    pool = whole[0].value if whole else None
+    if less or (pool is not None and pool < POOL_SHARE * len(ports) * alone.value):
+        return Buffering(SHARED, pool, alone)
+    return Buffering(UNDETERMINED)
 
 
 def _ports_at_once(leaf: Sequence[int]) -> list[list[Stream]]:
@@ -111,7 +120,7 @@ def _in_port(bed: Bed, leaf: Sequence[int], links: HostLinks) -> float:
 
 
 def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool = True) -> Buffering:
-    """`leaf`: hosts of one leaf; `known`: that they are is not a guess."""
+    """`leaf`: hosts of one leaf, at least three of them first; `known`: that they are is not a guess."""
     if len(leaf) < HOSTS_MIN:
         return Buffering(UNDETERMINED)
     first, second, target, idle = leaf[:4]
@@ -122,7 +131,7 @@ def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool 
         return small_packets_beside(bed, streams, first, idle, links)
 
     # The same two hosts, first without a full port.
-    calm = beside(leaf[-1])
+    calm = beside(leaf[-1] if len(leaf) > HOSTS_MIN else first)
     if calm is None or calm.wait_s >= WAITS_FRAMES * frame_s or calm.loss > 0:
         return Buffering(UNDETERMINED)
     full = beside(target)
@@ -137,13 +146,13 @@ def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool 
         return Buffering(SHARED, None if one is None else one.value, one)
     if not alone:
         return Buffering(UNDETERMINED)
-    return buffering_of_many(bed, _ports_at_once(leaf), alone[0], links)
+    return buffering_of_many(bed, _ports_at_once(leaf), alone[0], links, known)
 
 
 def possible_leaves(hosts: Sequence[int], most: int) -> list[list[int]]:
     """Where leaves are not known: hosts that would be of one leaf if they are dealt out in turn."""
     looks = [list(hosts[::step][:most]) for step in STEPS]
-    return [look for look in looks if len(look) >= HOSTS_MIN] or [list(hosts[:most])]
+    return [look for look in looks if len(look) > HOSTS_MIN] or [list(hosts[:most])]
 
 
 def agreed(looks: Sequence[Buffering]) -> Buffering:
@@ -158,7 +167,9 @@ def agreed(looks: Sequence[Buffering]) -> Buffering:
 
 
 def find_switching(byte_s: float, links: HostLinks) -> str:
-    """cut-through, store-and-forward or undetermined, from a lone byte's time (s/B) on one leaf."""
+    """cut-through, store-and-forward or undetermined, from a lone byte's time (s/B) on one leaf.
+
+    Where leaves are not known, the least of all pairs of a host: one is on its leaf."""
     serializations = byte_s * links.slowest_bit_s / 8
     for (low, high), answer in (
         (STORED_NONE, CUT_THROUGH),

@@ -102,7 +102,9 @@ def measure_down(
         finding = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
         take = sum(down_bit_s[host] for host in leaf)
         rate = finding.rate_bit_s
-        if rate is not None and rate.value >= HOSTS_TAKE * take:
+        if rate is None:
+            return PortFinding(NOT_TRIED)
+        if rate.value >= HOSTS_TAKE * take:
             # The hosts' own ports were full: what is behind them cannot be told. They sent on what
             # they take, and what seems more than that are packets that came in bunches.
             least = Estimate.of([min(sample, take) for sample in rate.samples])
