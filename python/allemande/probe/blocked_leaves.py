@@ -32,6 +32,7 @@ from allemande.probe.small_packets import FREE, LOOKS, UNCLEAR, WAITS, Matrix, w
 SENDERS = 3
 SHARE = 0.6  # of a sender's link
 HOSTS_MIN = 6
+RARER = 4.0  # small packets, where they wait for each other: a switch may take long for each
 TURNS = 4  # of other senders, until somebody waits
 UNCLEAR_SHARE = 0.05  # of pairs
 MOST = 0.8  # of those that wait at all
@@ -107,10 +108,13 @@ def leaves_across_full_pool(waits: Matrix, known: Known) -> Leaves | None:
 class _Asking:
     """The experiments, and what they tell."""
 
-    def __init__(self, bed: Bed, links: HostLinks, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, bed: Bed, links: HostLinks, tell: Callable[[str], None], rarer: float
+    ) -> None:
         self._bed = bed
         self._links = links
         self._tell = tell
+        self._rarer = rarer
         self.count = 0
 
     def look(self, target: int, senders: Sequence[int]) -> tuple[Matrix, Known]:
@@ -123,9 +127,9 @@ class _Asking:
             self.count += 1
             self._tell(f"{names} to {self._bed.hosts[target]}")
             asked = small_packets.experiment(
-                self._bed, target, self._links, senders, SHARE, False
+                self._bed, target, self._links, senders, SHARE, rarer=self._rarer
             )
-            one = small_packets.look(self._bed, self._bed.run(asked), self._links)
+            one = small_packets.look(self._bed, self._bed.run(asked), self._links, self._rarer)
             if not one.calm:
                 continue
             on_time += one.on_time
@@ -136,15 +140,17 @@ class _Asking:
         return who_waits(on_time, sent), sent > 0
 
     def told(self, target: int, senders: Sequence[int]) -> tuple[list[int] | None, bool]:
-        """The target's leaf, if this tells it, and whether anybody waited."""
+        """The target's leaf, if this tells it, and whether that nobody waits is certain."""
         waits, known = self.look(target, senders)
-        if not (waits[known] == WAITS).any():
+        if not known.any():
             return None, False
+        if not (waits[known] == WAITS).any():
+            return None, True
         leaf = leaf_behind_input(waits, known, target) or leaf_of_full_pool(waits, known, target)
         if leaf is None:
             leaves = leaves_across_full_pool(waits, known)
             leaf = next((one for one in leaves or [] if target in one), None)
-        return leaf, True
+        return leaf, False
 
 
 def _turns(ranks: int, target: int, inside: Sequence[int]) -> Iterator[list[int]]:
@@ -162,24 +168,19 @@ def _turns(ranks: int, target: int, inside: Sequence[int]) -> Iterator[list[int]
 def _leaf(asking: _Asking, ranks: int, target: int, inside: Sequence[int]) -> list[int] | None:
     """The target's leaf by the first senders that make anybody wait; empty: nobody ever waits."""
     for senders in _turns(ranks, target, inside):
-        leaf, waited = asking.told(target, senders)
-        if waited:
+        leaf, free = asking.told(target, senders)
+        if not free:
             return leaf
     return []
 
 
-def find_blocked_leaves(
-    bed: Bed, links: HostLinks, tell: Callable[[str], None] = lambda _: None
-) -> Groups:
-    """`links`: what each rank's link takes in, all above 0."""
+def _find(bed: Bed, asking: _Asking) -> tuple[Groups, bool]:
+    """What these experiments tell, and whether rarer packets may tell more."""
     ranks = len(bed.hosts)
-    asking = _Asking(bed, links, tell)
 
-    def undetermined(reason: str) -> Groups:
-        return Groups(None, reason, asking.count)
+    def undetermined(reason: str, more: bool = True) -> tuple[Groups, bool]:
+        return Groups(None, reason, asking.count), more
 
-    if ranks < HOSTS_MIN:
-        return undetermined(f"fewer than {HOSTS_MIN} hosts do not show who waits inside switches")
     leaves: Leaves = []
     single: list[int] = []
     for target in range(ranks):
@@ -192,7 +193,7 @@ def find_blocked_leaves(
         if not leaf or leaf == [target]:
             single.append(target)
             if not leaves or len(single) > 1:
-                return undetermined(f"with three hosts sending to {name} nobody else waited")
+                return undetermined(f"with three hosts sending to {name} nobody else waited", False)
             continue
         if any(host in one for one in [*leaves, single] for host in leaf):
             return undetermined(f"the leaf of {name} meets another")
@@ -201,4 +202,18 @@ def find_blocked_leaves(
             return undetermined(f"{name} and {bed.hosts[witness]} do not tell the same of a leaf")
         leaves.append(leaf)
     leaves += [[host] for host in single]
-    return Groups(sorted(leaves), "", asking.count)
+    return Groups(sorted(leaves), "", asking.count), False
+
+
+def find_blocked_leaves(
+    bed: Bed, links: HostLinks, tell: Callable[[str], None] = lambda _: None
+) -> Groups:
+    """`links`: what each rank's link takes in, all above 0."""
+    ranks = len(bed.hosts)
+    if ranks < HOSTS_MIN:
+        reason = f"fewer than {HOSTS_MIN} hosts do not show who waits inside switches"
+        return Groups(None, reason, 0)
+    groups, more = _find(bed, _Asking(bed, links, tell, 1.0))
+    if more:
+        groups, _ = _find(bed, _Asking(bed, links, tell, RARER))
+    return groups

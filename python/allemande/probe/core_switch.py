@@ -41,7 +41,7 @@ def _ports_at_once(
             port = to[(turn + leaf) % len(to)]
             some = leaves[port]
             ports[port].append(Stream(host, some[len(ports[port]) % len(some)], SHARE))
-    return ports
+    return [port for port in ports if port]
 
 
 def find_core_buffering(
@@ -91,4 +91,5 @@ def find_core_buffering(
     if downlinks[full_leaf].state != MEASURED or held is None:
         return Buffering(UNDETERMINED)
     senders = [may_send(links, hosts, uplinks[k]) for k, hosts in enumerate(leaves)]
-    return buffering_of_many(bed, _ports_at_once(leaves, senders), held, links)
+    ports = _ports_at_once(leaves, senders)
+    return buffering_of_many(bed, ports, held, links, all_full=False)

@@ -88,7 +88,7 @@ def find_leaf_groups(
             experiments += 1
             tell(f"all to {bed.hosts[target]}")
             others = [host for host in range(ranks) if host != target]
-            asked = small_packets.experiment(bed, target, links, others, PRESSURE, True)
+            asked = small_packets.experiment(bed, target, links, others, PRESSURE, also=True)
             look = small_packets.look(bed, bed.run(asked), links)
             if not look.calm:
                 disturbed += 1

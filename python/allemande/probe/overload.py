@@ -61,7 +61,7 @@ class Stream:
     """What one host sends to another while a port is overloaded: a share of its own link.
 
     `by`: the input of the switch by which it comes, where several hosts share one; None: the
-    sender's own. `asked`: whether what that input holds is the question.
+    sender's own. `asked`: whether its packets count, and are not only in the others' way.
     """
 
     sender: int
@@ -75,9 +75,9 @@ class Stream:
 class PortFinding:
     """A port's rate, bit/s, and queue, packets. `lower_bound`: nobody could fill it.
 
-    `buffer_packets` is what all its inputs hold together, or where the senders' inputs are told
-    (Stream.by) what each of those holds that are asked. `per_input`: how many packets that came by one input waited when another of them was lost, which
-    is what an input-buffered switch holds, and the packets of this input that the port itself has.
+    `buffer_packets` is what all its inputs hold together, or where inputs are told (Stream.by) what
+    each of them holds. `per_input`: how many packets that came by one input waited when another of
+    them was lost, which is what an input-buffered switch holds, and those that the port itself has.
     """
 
     state: str
@@ -135,7 +135,7 @@ def _full_by_input(packets: Passage, streams: Sequence[Stream]) -> Estimate | No
     """What packets found of those of their own input when they were lost."""
     found: list[float] = []
     inputs = [-1 - one.sender if one.by is None else one.by for one in streams]
-    for one in sorted({by for by, stream in zip(inputs, streams, strict=True) if stream.asked}):
+    for one in sorted(set(inputs)):
         own = np.isin(packets.flow, [k for k, by in enumerate(inputs) if by == one])
         part = Passage(packets.left_s[own], packets.came_s[own], packets.flow[own])
         if part.lost.any() and not part.lost.all():
@@ -162,7 +162,7 @@ def _look(
             return PortFinding(NOT_TRIED), True
         own = _full_by_input(packets, streams)
         held: Estimate | None = Estimate.of(full.tolist())
-        if any(one.by is not None or not one.asked for one in streams):
+        if any(one.by is not None for one in streams):
             held = own
         if held is None:
             return PortFinding(NOT_TRIED), True
@@ -229,8 +229,9 @@ def overload(
         left = departures(bed, traces, links)
         too_short, unclear = [], []
         for k, flows in zip(waiting, by_port, strict=True):
-            packets = passage([traces[i] for i in flows], [left[i] for i in flows])
-            finding, longer = _look(packets, bits, ports[k])
+            asked = [i for i, one in zip(flows, ports[k], strict=True) if one.asked]
+            packets = passage([traces[i] for i in asked], [left[i] for i in asked])
+            finding, longer = _look(packets, bits, [one for one in ports[k] if one.asked])
             if longer:
                 findings[k] = finding
                 too_short.append(k)

@@ -28,7 +28,7 @@ from allemande.probe.cluster_output import cluster_text
 from allemande.probe.estimate import Estimate
 from allemande.probe.job_bed import JobBed
 from allemande.probe.network_findings import ACROSS, LEAF, Findings, Quantity
-from allemande.probe.overload import untold
+from allemande.probe.overload import PortFinding, untold
 from allemande.probe.queueing import HostLinks
 
 RANKS_MIN = 3
@@ -250,7 +250,14 @@ class Probing:
         ]
         found, bed = self.found, self._bed
         found.uplinks = uplinks.measure_up(bed, links, leaves, self._say)
-        found.downlinks = uplinks.measure_down(bed, links, down, leaves, found.uplinks, self._say)
+        behind = found.answers["leaf_architecture"] == switches.INPUT
+
+        def downlinks(by_input: bool) -> list[PortFinding]:
+            return uplinks.measure_down(
+                bed, links, down, leaves, found.uplinks, self._say, by_input, behind
+            )
+
+        found.downlinks = downlinks(False)
         core = core_switch.find_core_buffering(bed, links, leaves, found.uplinks, found.downlinks)
         found.answers["core_architecture"] = core.architecture
         if core.pool_packets is not None:
@@ -259,12 +266,10 @@ class Probing:
         if core.architecture == UNDETERMINED and len(leaves) > 2:
             found.downlinks = [untold(one) for one in found.downlinks]
         if core.architecture == switches.INPUT:
-            found.downlinks = uplinks.measure_down(
-                bed, links, down, leaves, found.uplinks, self._say, by_input=True
-            )
+            found.downlinks = downlinks(True)
         if found.answers["leaf_architecture"] == UNDETERMINED:
             found.uplinks = [untold(one) for one in found.uplinks]
-        if found.answers["leaf_architecture"] == switches.INPUT:
+        if behind:
             found.uplinks = uplinks.measure_inputs(
                 bed, links, down, leaves, found.uplinks, found.downlinks, self._say
             )

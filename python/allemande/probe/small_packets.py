@@ -52,12 +52,13 @@ class _Times:
     end_s: float
 
 
-def _times(bed: Bed, links: HostLinks) -> _Times:
+def _times(bed: Bed, links: HostLinks, rarer: float) -> _Times:
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
     small_s = frame_bits(bed, SMALLEST_BYTES) / links.slowest_bit_s
     span_s = max(
         SMALL_EACH * (len(bed.hosts) - 1) * small_s / SMALL_SHARE, 2 * FILL_FRAMES * frame_s
     )
+    span_s *= rarer
     each_s = span_s / SMALL_EACH
     pressure_s = CALM_EACH * each_s
     full_s = pressure_s + FILL_FRAMES * frame_s
@@ -65,13 +66,20 @@ def _times(bed: Bed, links: HostLinks) -> _Times:
 
 
 def experiment(
-    bed: Bed, target: int, links: HostLinks, senders: Sequence[int], share: float, also: bool
+    bed: Bed,
+    target: int,
+    links: HostLinks,
+    senders: Sequence[int],
+    share: float,
+    also: bool = False,
+    rarer: float = 1.0,
 ) -> Experiment:
     """Small packets between all but the target, to which the senders begin to send meanwhile, each
-    this share of its link. `also`: the senders go on with their small packets.
+    this share of its link. `also`: the senders go on with their small packets. `rarer`: so many
+    times longer from one small packet to the next.
     """
     ranks = len(bed.hosts)
-    times = _times(bed, links)
+    times = _times(bed, links, rarer)
     flows = []
     for host in senders:
         interval_s = frame_bits(bed, bed.datagram_bytes) / links.bit_s[host] / share
@@ -112,10 +120,10 @@ class Look:
     calm: bool  # before the pressure they were on time
 
 
-def look(bed: Bed, record: Record, links: HostLinks) -> Look:
+def look(bed: Bed, record: Record, links: HostLinks, rarer: float = 1.0) -> Look:
     ranks = len(bed.hosts)
     frame_s = frame_bits(bed, bed.datagram_bytes) / links.slowest_bit_s
-    times = _times(bed, links)
+    times = _times(bed, links, rarer)
     before: dict[tuple[int, int], Seconds] = {}
     under: dict[tuple[int, int], Seconds] = {}
     traces = record.traces()

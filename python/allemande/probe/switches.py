@@ -36,7 +36,7 @@ WAITS_FRAMES = 3.0
 LOST = 0.2
 POOL_SHARE = 0.85  # of what a port holds alone
 HOSTS_MIN = 4
-PORTS_AT_ONCE = 0.7  # of the ports of a leaf's hosts
+PER_PORT = 3  # hosts that fill one of many ports, each with half of what it sends
 MANY, MANY_OFFER = 7, 2.7  # hosts that fill a port, and what they offer in all, of a link
 STEPS = (1, 2, 3, 4)
 # Byte times in those of the host's link: of one serialization, and of two.
@@ -77,33 +77,35 @@ def buffering_of_many(
 ) -> Buffering:
     """By what these ports hold that are full at once, and one of them `alone`. `all_full`: there is
     nothing else where their packets might be lost."""
-    together = held_at_once(bed, ports, links)
+    together = [one.value for one in held_at_once(bed, ports, links)]
     if len(together) < 2:
         return Buffering(UNDETERMINED)
-    each = float(np.median([one.value for one in together]))
-    less = each < POOL_SHARE * alone.value
-    if not less and (not all_full or len(together) == len(ports)):
+    full = POOL_SHARE * alone.value
+    if min(together) >= full and (not all_full or len(together) == len(ports)):
         return Buffering(OUTPUT)
     # What a lost packet found in all ports: one after the other they have more.
     whole = held_at_once(bed, [[stream for port in ports for stream in port]], links)
     pool = whole[0].value if whole else None
-    if less or (pool is not None and pool < POOL_SHARE * len(ports) * alone.value):
+    if float(np.median(together)) < full:
+        return Buffering(SHARED, pool, alone)
+    if all_full and pool is not None and pool < full * len(ports):
         return Buffering(SHARED, pool, alone)
     return Buffering(UNDETERMINED)
 
 
 def _ports_at_once(leaf: Sequence[int]) -> list[list[Stream]]:
-    """As many ports as the hosts of a leaf can fill at once: each host sends to several."""
+    """As many ports as the hosts of a leaf fill at once, each from three that send to two each."""
     count = len(leaf)
-    ports = max(2, int(PORTS_AT_ONCE * count))
-    full: list[list[Stream]] = [[] for _ in range(ports)]
-    for turn in range(2 * count):
-        sender = leaf[-1 - turn % count]
-        to = turn % ports
-        if leaf[to] == sender:
-            to = (to + 1) % ports
-        full[to].append(Stream(sender, leaf[to], SHARE / 2))
-    return full
+    ports: list[list[Stream]] = []
+    free = list(leaf)
+    for first in range(0, 2 * count - PER_PORT + 1, PER_PORT):
+        senders = [leaf[(first + k) % count] for k in range(PER_PORT)]
+        target = next((host for host in reversed(free) if host not in senders), None)
+        if target is None:
+            break
+        free.remove(target)
+        ports.append([Stream(sender, target, SHARE / 2) for sender in senders])
+    return ports
 
 
 def _in_port(bed: Bed, leaf: Sequence[int], links: HostLinks) -> float:

@@ -26,6 +26,12 @@ SHARE = 0.9
 BELOW = 0.93
 # The part of their rate up to which the hosts of a leaf receive without packets at their ports.
 HOSTS_TAKE = 0.95
+# The same at a leaf that buffers at its inputs, where packets that wait for one host are in the way
+# of those for others; unless the link carries as much the other way, where nothing is in the way.
+HOSTS_TAKE_BEHIND_INPUT = 0.65
+RATE_ALIKE = 0.02
+# The part of an uplink that may be used while the other direction is busy, too.
+BOTH_PART = 0.5
 # An input is filled by so many hosts, with so much of a host's port or more, beside so many hosts
 # of the leaf; with none of these more is needed.
 FROM_ELSEWHERE, BESIDE = 2, 4
@@ -61,11 +67,14 @@ def measure_up(
     return confirmed(measure(range(len(leaves))), measure)
 
 
-def may_send(links: HostLinks, hosts: Sequence[int], uplink: PortFinding) -> list[int]:
-    """Hosts of a leaf that together send no more than its uplink carries."""
+def may_send(
+    links: HostLinks, hosts: Sequence[int], uplink: PortFinding, part: float = 1.0
+) -> list[int]:
+    """Hosts of a leaf that together send no more than this part of what its uplink carries."""
     if uplink.rate_bit_s is None:
         return []
-    room = float("inf") if uplink.lower_bound else BELOW * uplink.rate_bit_s.value
+    bound = uplink.lower_bound and part == 1
+    room = float("inf") if bound else BELOW * part * uplink.rate_bit_s.value
     senders = []
     for host in hosts:
         room -= SHARE * links.bit_s[host]
@@ -73,6 +82,85 @@ def may_send(links: HostLinks, hosts: Sequence[int], uplink: PortFinding) -> lis
             break
         senders.append(host)
     return senders
+
+
+class _Down:
+    """How ports towards leaves are overloaded."""
+
+    def __init__(
+        self,
+        bed: Bed,
+        links: HostLinks,
+        down_bit_s: Sequence[float],
+        leaves: Sequence[Sequence[int]],
+        uplinks: Sequence[PortFinding],
+        by_input: bool,
+        behind_input: bool,
+    ) -> None:
+        self._bed = bed
+        self._links = links
+        self._down_bit_s = down_bit_s
+        self._leaves = leaves
+        self._uplinks = uplinks
+        self._by_input = by_input
+        self._behind_input = behind_input
+
+    def _streams(self, number: int, part: float) -> list[Stream]:
+        leaf = self._leaves[number]
+        senders = [
+            (sender, other if self._by_input else None)
+            for other, hosts in enumerate(self._leaves)
+            if other != number
+            for sender in may_send(self._links, hosts, self._uplinks[other], part)
+        ]
+        return [
+            Stream(sender, leaf[k % len(leaf)], SHARE, by) for k, (sender, by) in enumerate(senders)
+        ]
+
+    def one_way(self, number: int) -> PortFinding:
+        """Others send to the leaf."""
+        streams = self._streams(number, 1.0)
+        finding = overload(self._bed, [streams], self._links)[0] if streams else None
+        if finding is None or finding.rate_bit_s is None:
+            return PortFinding(NOT_TRIED)
+        if not self._hosts_are_full(number, finding.rate_bit_s.value, self._uplinks[number]):
+            return finding
+        # The hosts' own ports were full: what is behind them cannot be told. They sent on what they
+        # take, and what seems more than that are packets that came in bunches.
+        take = self._take(number)
+        least = Estimate.of([min(sample, take) for sample in finding.rate_bit_s.samples])
+        return self._both_ways(number, PortFinding(NOT_TRIED, least, lower_bound=True))
+
+    def _take(self, number: int) -> float:
+        return sum(self._down_bit_s[host] for host in self._leaves[number])
+
+    def _hosts_are_full(self, number: int, rate: float, other_way: PortFinding | None) -> bool:
+        """`other_way`: the port at the other end of the link, whose rate may vouch for this."""
+        part = HOSTS_TAKE
+        if self._behind_input:
+            known = None if other_way is None or other_way.lower_bound else other_way.rate_bit_s
+            if known is None or abs(rate - known.value) > RATE_ALIKE * known.value:
+                part = HOSTS_TAKE_BEHIND_INPUT
+        return rate >= part * self._take(number)
+
+    def _both_ways(self, number: int, before: PortFinding) -> PortFinding:
+        """`before` with a queue, if what serves the link serves both its directions: the leaf's own
+        hosts send as well, so that less comes down than they take."""
+        leaf = self._leaves[number]
+        streams = self._streams(number, BOTH_PART)
+        others = _interleaved([one for k, one in enumerate(self._leaves) if k != number])
+        if not streams:
+            return before
+        streams += [
+            Stream(host, others[k % len(others)], SHARE, asked=False) for k, host in enumerate(leaf)
+        ]
+        finding = overload(self._bed, [streams], self._links)[0]
+        rate, held = finding.rate_bit_s, finding.buffer_packets
+        if finding.state != MEASURED or rate is None or held is None:
+            return before
+        if self._hosts_are_full(number, rate.value, None):
+            return before
+        return replace(before, state=MEASURED, buffer_packets=held)
 
 
 def measure_down(
@@ -83,36 +171,18 @@ def measure_down(
     uplinks: Sequence[PortFinding],
     tell: Callable[[str], None] = lambda _: None,
     by_input: bool = False,
+    behind_input: bool = False,
 ) -> list[PortFinding]:
     """From the core to each leaf. `uplinks`: what `measure_up` found. `by_input`: the core buffers
-    at its inputs, and what each of them holds is asked."""
-
-    def one(number: int) -> PortFinding:
-        leaf = leaves[number]
-        senders = [
-            (sender, other if by_input else None)
-            for other, hosts in enumerate(leaves)
-            if other != number
-            for sender in may_send(links, hosts, uplinks[other])
-        ]
-        streams = [
-            Stream(sender, leaf[k % len(leaf)], SHARE, by) for k, (sender, by) in enumerate(senders)
-        ]
-        tell(f"port towards leaf {number}")
-        finding = overload(bed, [streams], links)[0] if streams else PortFinding(NOT_TRIED)
-        take = sum(down_bit_s[host] for host in leaf)
-        rate = finding.rate_bit_s
-        if rate is None:
-            return PortFinding(NOT_TRIED)
-        if rate.value >= HOSTS_TAKE * take:
-            # The hosts' own ports were full: what is behind them cannot be told. They sent on what
-            # they take, and what seems more than that are packets that came in bunches.
-            least = Estimate.of([min(sample, take) for sample in rate.samples])
-            finding = PortFinding(NOT_TRIED, least, lower_bound=True)
-        return finding
+    at its inputs, and what each of them holds is asked; `behind_input`: leaves do."""
+    down = _Down(bed, links, down_bit_s, leaves, uplinks, by_input, behind_input)
 
     def measure(numbers: Sequence[int]) -> list[PortFinding]:
-        return [one(number) for number in numbers]
+        findings = []
+        for number in numbers:
+            tell(f"port towards leaf {number}")
+            findings.append(down.one_way(number))
+        return findings
 
     return confirmed(measure(range(len(leaves))), measure)
 
