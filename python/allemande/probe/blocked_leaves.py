@@ -6,13 +6,13 @@ on how switches queue, and each kind leaves a pattern of its own, of all pairs o
 
 - behind inputs: the target's packets fill the input by which its leaf takes in all that comes from
   elsewhere. Hosts of other leaves wait for those of its leaf, and nobody else waits;
-- a buffer that the leaf's ports share is full: all wait that send to its leaf or are on it;
-- a buffer that the core's ports share is full: all wait that are on two leaves.
+- a buffer that the leaf's ports share is full: all wait that send to its leaf or are on it.
 
 A pattern is believed where every pair agrees with it, and where a second target of the leaf tells
 the same with other senders, one of them on that leaf: two leaves that seem to be one, because the
-link to both was too slow to fill the target's port, would wait for each other then. Hosts that no
-other leaf has are a leaf if it is a single one. Everything else is undetermined.
+link to both was too slow to fill the target's port, would wait for each other then. Where leaves
+are found, a target for which nobody ever waits is alone on its own: others there would have been
+waited for. Everything else is undetermined.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from allemande.probe import small_packets
 from allemande.probe.bed import Bed
 from allemande.probe.leaf_groups import Groups
 from allemande.probe.queueing import HostLinks
-from allemande.probe.small_packets import FREE, LOOKS, UNCLEAR, WAITS, Matrix, who_waits
+from allemande.probe.small_packets import LOOKS, UNCLEAR, WAITS, Matrix, who_waits
 
 SENDERS = 3
 SHARE = 0.6  # of a sender's link
@@ -35,6 +35,7 @@ HOSTS_MIN = 6
 RARER = 4.0  # small packets, where they wait for each other: a switch may take long for each
 TURNS = 4  # of other senders, until somebody waits
 UNCLEAR_SHARE = 0.05  # of pairs
+SINGLE_FIRST = 3  # hosts that seem alone, before any leaf is found
 MOST = 0.8  # of those that wait at all
 
 Known = npt.NDArray[np.bool_]
@@ -89,22 +90,6 @@ def leaf_of_full_pool(waits: Matrix, known: Known, target: int) -> list[int] | N
     return leaf if _agrees(waits, known, expected) else None
 
 
-def leaves_across_full_pool(waits: Matrix, known: Known) -> Leaves | None:
-    """All leaves, where whatever passes the core waits or is lost."""
-    ranks = len(waits)
-    free = known & (waits == FREE)
-    free = free | free.T
-    leaf_of = list(range(ranks))
-    for host in range(ranks):
-        for other in np.flatnonzero(free[host]):
-            old, new = leaf_of[other], leaf_of[host]
-            leaf_of = [new if one == old else one for one in leaf_of]
-    number = np.array(leaf_of)
-    if not _agrees(waits, known, number[:, np.newaxis] != number[np.newaxis, :]):
-        return None
-    return sorted(np.flatnonzero(number == one).tolist() for one in set(leaf_of))
-
-
 class _Asking:
     """The experiments, and what they tell."""
 
@@ -147,9 +132,6 @@ class _Asking:
         if not (waits[known] == WAITS).any():
             return None, True
         leaf = leaf_behind_input(waits, known, target) or leaf_of_full_pool(waits, known, target)
-        if leaf is None:
-            leaves = leaves_across_full_pool(waits, known)
-            leaf = next((one for one in leaves or [] if target in one), None)
         return leaf, False
 
 
@@ -192,7 +174,7 @@ def _find(bed: Bed, asking: _Asking) -> tuple[Groups, bool]:
             return undetermined(f"with three hosts sending to {name} others waited in no known way")
         if not leaf or leaf == [target]:
             single.append(target)
-            if not leaves or len(single) > 1:
+            if not leaves and len(single) >= SINGLE_FIRST:
                 return undetermined(f"with three hosts sending to {name} nobody else waited", False)
             continue
         if any(host in one for one in [*leaves, single] for host in leaf):
@@ -201,6 +183,8 @@ def _find(bed: Bed, asking: _Asking) -> tuple[Groups, bool]:
         if _leaf(asking, ranks, witness, leaf) != leaf:
             return undetermined(f"{name} and {bed.hosts[witness]} do not tell the same of a leaf")
         leaves.append(leaf)
+    if not leaves:
+        return undetermined("nobody waited, whoever was sent to", False)
     leaves += [[host] for host in single]
     return Groups(sorted(leaves), "", asking.count), False
 

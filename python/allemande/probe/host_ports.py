@@ -21,8 +21,13 @@ AT_ONCE = 4  # one host of so many
 WHOLE_SHARE = 0.75  # of the longest queue
 
 
+def has_own_senders(leaf: Sequence[int]) -> bool:
+    """Whether a leaf has hosts enough to fill the port of another."""
+    return len(leaf) > SENDERS
+
+
 def _senders(ranks: int, leaf: Sequence[int], target: int, taken: set[int]) -> list[int]:
-    """Hosts of the leaf first, those beside it in its order; then any.
+    """Hosts of the leaf, those beside it in its order first; any, where the leaf has too few.
 
     Where leaves are not known, those beside it are the most likely to be on its leaf.
     """
@@ -34,6 +39,8 @@ def _senders(ranks: int, leaf: Sequence[int], target: int, taken: set[int]) -> l
 
     near = [host for host in leaf if host != target and host not in taken]
     near.sort(key=distance)
+    if has_own_senders(leaf):
+        return near[:SENDERS]
     far = [host for host in range(ranks) if host != target and host not in near]
     start = target % max(1, len(far))
     far = [host for host in far[start:] + far[:start] if host not in taken]

@@ -88,10 +88,10 @@ class PortFinding:
 
 
 def _experiment(
-    bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks, frames: float
+    bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks, frames: float, size: int
 ) -> tuple[Experiment, list[list[int]]]:
     """The flows of all ports, and their indices by port."""
-    bits = frame_bits(bed, bed.datagram_bytes)
+    bits = frame_bits(bed, size)
     span_s = frames * bits / links.slowest_bit_s
     flows: list[Flow] = []
     by_port: list[list[int]] = []
@@ -108,7 +108,7 @@ def _experiment(
                     stream.sender,
                     stream.receiver,
                     packets,
-                    bed.datagram_bytes,
+                    size,
                     start_s,
                     interval_s,
                     stamped=interval_s >= STAMPED_FROM_S,
@@ -214,16 +214,19 @@ def overload(
     links: HostLinks,
     first_frames: float = FIRST_FRAMES,
     tell: Callable[[str], None] = lambda _: None,
+    size: int | None = None,
 ) -> list[PortFinding]:
-    """Overloads ports that have no senders, receivers or links in common, all at once."""
-    bits = frame_bits(bed, bed.datagram_bytes)
+    """Overloads ports that have no senders, receivers or links in common, all at once. `size`: of
+    the datagrams; full ones if it is not given."""
+    size = size or bed.datagram_bytes
+    bits = frame_bits(bed, size)
     findings = [PortFinding(NOT_TRIED) for _ in ports]
     tries = [0] * len(ports)
     waiting = list(range(len(ports)))
     frames = first_frames
     while waiting and frames <= LONGEST_FRAMES:
         tell(f"{len(waiting)} ports for {frames:.0f} frames")
-        experiment, by_port = _experiment(bed, [ports[k] for k in waiting], links, frames)
+        experiment, by_port = _experiment(bed, [ports[k] for k in waiting], links, frames, size)
         record: Record = bed.run(experiment)
         traces = record.traces()
         left = departures(bed, traces, links)

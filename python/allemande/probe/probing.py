@@ -68,6 +68,7 @@ class Probing:
             simulated=bed.simulated,
         )
         self._host_links = HostLinks(())
+        self._by_port = False  # packets wait at the leaf's ports, and not at its inputs
 
     def run(self) -> Findings:
         """Everything. Raises Failed where hosts cannot be reached."""
@@ -220,6 +221,7 @@ class Probing:
             [switches.find_buffering(self._bed, leaf, self._host_links, known) for leaf in looks]
         )
         found.answers["leaf_architecture"] = kind.architecture
+        self._by_port = kind.by_port or kind.architecture in (switches.OUTPUT, switches.SHARED)
         if kind.pool_packets is not None:
             found.leaf_pool_packets = round(kind.pool_packets)
         # The ports of hosts were measured several at once: of a shared buffer each had its part. In
@@ -232,8 +234,18 @@ class Probing:
             one if full is None else replace(one, buffer_packets=full)
             for one, full in zip(found.host_ports, held, strict=True)
         ]
-        if kind.architecture == UNDETERMINED:  # all inputs together, or the port alone
+        if kind.architecture == UNDETERMINED and not kind.by_port:  # of all inputs, or of the port
             found.host_ports = [untold(one) for one in found.host_ports]
+        if kind.architecture == switches.INPUT and known:  # else they share the input of a link
+            alone = [
+                host
+                for leaf in found.groups.leaves or []
+                if not host_ports.has_own_senders(leaf)
+                for host in leaf
+            ]
+            found.host_ports = [
+                untold(one) if rank in alone else one for rank, one in enumerate(found.host_ports)
+            ]
         if kind.architecture == switches.INPUT and found.groups.leaves is None:
             found.host_ports = host_ports.whole_inputs(
                 self._bed, self._host_links, found.host_ports, self._say
@@ -263,11 +275,11 @@ class Probing:
         if core.pool_packets is not None:
             found.core_pool_packets = round(core.pool_packets)
         # What was counted so far is what all inputs of a switch hold together.
-        if core.architecture == UNDETERMINED and len(leaves) > 2:
+        if core.architecture == UNDETERMINED and len(leaves) > 2 and not core.by_port:
             found.downlinks = [untold(one) for one in found.downlinks]
         if core.architecture == switches.INPUT:
             found.downlinks = downlinks(True)
-        if found.answers["leaf_architecture"] == UNDETERMINED:
+        if not self._by_port:
             found.uplinks = [untold(one) for one in found.uplinks]
         if behind:
             found.uplinks = uplinks.measure_inputs(

@@ -49,12 +49,14 @@ class Buffering:
 
     Where shared: `pool_packets` that all ports hold together, `alone` what one of them may have.
     Behind inputs: `in_port`, by how much too many packets were counted with two senders.
+    `by_port`: packets wait by the port that they leave by, however ports have their room.
     """
 
     architecture: str
     pool_packets: float | None = None
     alone: Estimate | None = None
     in_port: float = 0.0
+    by_port: bool = False
 
 
 def held_at_once(
@@ -79,7 +81,7 @@ def buffering_of_many(
     nothing else where their packets might be lost."""
     together = [one.value for one in held_at_once(bed, ports, links)]
     if len(together) < 2:
-        return Buffering(UNDETERMINED)
+        return Buffering(UNDETERMINED, by_port=True)
     full = POOL_SHARE * alone.value
     if min(together) >= full and (not all_full or len(together) == len(ports)):
         return Buffering(OUTPUT)
@@ -90,7 +92,7 @@ def buffering_of_many(
         return Buffering(SHARED, pool, alone)
     if all_full and pool is not None and pool < full * len(ports):
         return Buffering(SHARED, pool, alone)
-    return Buffering(UNDETERMINED)
+    return Buffering(UNDETERMINED, by_port=True)
 
 
 def _ports_at_once(leaf: Sequence[int]) -> list[list[Stream]]:
@@ -146,8 +148,8 @@ def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool 
     if full.loss >= LOST:
         one = alone[0] if alone else None
         return Buffering(SHARED, None if one is None else one.value, one)
-    if not alone:
-        return Buffering(UNDETERMINED)
+    if not alone or len(leaf) <= HOSTS_MIN:
+        return Buffering(UNDETERMINED, by_port=True)
     return buffering_of_many(bed, _ports_at_once(leaf), alone[0], links, known)
 
 
@@ -165,7 +167,8 @@ def agreed(looks: Sequence[Buffering]) -> Buffering:
     waited = [one for one in looks if one.architecture == INPUT]
     if waited or len({one.architecture for one in looks}) == 1:
         return (waited or looks)[0]
-    return Buffering(UNDETERMINED)
+    none_waited = all(one.by_port or one.architecture != UNDETERMINED for one in looks)
+    return Buffering(UNDETERMINED, by_port=none_waited)
 
 
 def find_switching(byte_s: float, links: HostLinks) -> str:

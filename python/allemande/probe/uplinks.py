@@ -30,8 +30,8 @@ HOSTS_TAKE = 0.95
 # of those for others; unless the link carries as much the other way, where nothing is in the way.
 HOSTS_TAKE_BEHIND_INPUT = 0.65
 RATE_ALIKE = 0.02
-# The part of an uplink that may be used while the other direction is busy, too.
-BOTH_PART = 0.5
+# Of a full frame, and of what full frames carry: as many packets.
+SHORT = 0.5
 # An input is filled by so many hosts, with so much of a host's port or more, beside so many hosts
 # of the leaf; with none of these more is needed.
 FROM_ELSEWHERE, BESIDE = 2, 4
@@ -129,7 +129,7 @@ class _Down:
         # take, and what seems more than that are packets that came in bunches.
         take = self._take(number)
         least = Estimate.of([min(sample, take) for sample in finding.rate_bit_s.samples])
-        return self._both_ways(number, PortFinding(NOT_TRIED, least, lower_bound=True))
+        return self._with_short_frames(number, PortFinding(NOT_TRIED, least, lower_bound=True))
 
     def _take(self, number: int) -> float:
         return sum(self._down_bit_s[host] for host in self._leaves[number])
@@ -143,18 +143,14 @@ class _Down:
                 part = HOSTS_TAKE_BEHIND_INPUT
         return rate >= part * self._take(number)
 
-    def _both_ways(self, number: int, before: PortFinding) -> PortFinding:
-        """`before` with a queue, if what serves the link serves both its directions: the leaf's own
-        hosts send as well, so that less comes down than they take."""
-        leaf = self._leaves[number]
-        streams = self._streams(number, BOTH_PART)
-        others = _interleaved([one for k, one in enumerate(self._leaves) if k != number])
+    def _with_short_frames(self, number: int, before: PortFinding) -> PortFinding:
+        """`before` with a queue, if what serves the link takes its time for each packet, however
+        long: of shorter ones the hosts behind it take more than comes."""
+        streams = self._streams(number, SHORT)
         if not streams:
             return before
-        streams += [
-            Stream(host, others[k % len(others)], SHARE, asked=False) for k, host in enumerate(leaf)
-        ]
-        finding = overload(self._bed, [streams], self._links)[0]
+        size = int(SHORT * self._bed.datagram_bytes)
+        finding = overload(self._bed, [streams], self._links, size=size)[0]
         rate, held = finding.rate_bit_s, finding.buffer_packets
         if finding.state != MEASURED or rate is None or held is None:
             return before
