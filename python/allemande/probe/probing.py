@@ -262,11 +262,9 @@ class Probing:
         ]
         found, bed = self.found, self._bed
         found.uplinks = uplinks.measure_up(bed, links, leaves, self._say)
-        behind = found.answers["leaf_architecture"] == switches.INPUT
-
         def downlinks(by_input: bool) -> list[PortFinding]:
             return uplinks.measure_down(
-                bed, links, down, leaves, found.uplinks, self._say, by_input, behind
+                bed, links, down, leaves, found.uplinks, self._say, by_input
             )
 
         found.downlinks = downlinks(False)
@@ -281,7 +279,7 @@ class Probing:
             found.downlinks = downlinks(True)
         if not self._by_port:
             found.uplinks = [untold(one) for one in found.uplinks]
-        if behind:
+        if found.answers["leaf_architecture"] == switches.INPUT:
             found.uplinks = uplinks.measure_inputs(
                 bed, links, down, leaves, found.uplinks, found.downlinks, self._say
             )
