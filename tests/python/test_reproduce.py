@@ -109,7 +109,7 @@ def test_every_kind_of_experiment_has_code_that_runs_it() -> None:
 def test_the_prober_finds_what_was_published(name: str, bound: float) -> None:
     outcome = run(experiments.load(name))
     for row in outcome.rows:
-        if "growth" not in row.point:
+        if "growth" not in row.point and row.published is not None:
             assert row.ratio == pytest.approx(1, abs=bound), row.point
     assert b"<svg" in outcome.draw("svg")
 

@@ -46,11 +46,8 @@ def _agrees(waits: Matrix, known: Known, expected: Known) -> bool:
     """Whether every pair waits that has to, and no other."""
     seen, wanted = waits[known], expected[known]
     clear = seen != UNCLEAR
-    return (
-        np.count_nonzero(~clear) <= UNCLEAR_SHARE * seen.size
-        and ((seen == WAITS) == wanted)[clear].all()
-        and wanted.any()
-    )
+    few = np.count_nonzero(~clear) <= UNCLEAR_SHARE * seen.size
+    return bool(few and ((seen == WAITS) == wanted)[clear].all() and wanted.any())
 
 
 def _inside(ranks: int, leaf: Sequence[int]) -> Known:
@@ -63,7 +60,7 @@ def _late_receivers(waits: Matrix, known: Known, rows: Sequence[int]) -> list[in
     """To whom most of these wait."""
     found = []
     for host in range(len(waits)):
-        some = [row for row in rows if known[row, host]]
+        some = [row for row in rows if known[row, host] and waits[row, host] != UNCLEAR]
         late = sum(waits[row, host] == WAITS for row in some)
         if some and late >= MOST * len(some):
             found.append(host)

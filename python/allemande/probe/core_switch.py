@@ -3,8 +3,8 @@
 Hosts of some leaves fill the port towards another, each leaf with less than its own uplink carries.
 A small packet from one of these leaves to an idle one waits behind the others if the core buffers
 at its inputs; it is lost without waiting if all its ports share a buffer that is full. A shared
-buffer shows, too, where several ports are full at once and hold less each. That neither is so is
-believed where a port towards a leaf has been seen full.
+buffer shows, too, where several ports are full at once and hold less each. That it does not wait
+is believed where the port has been seen to hold so much that it would have.
 
 The same hosts send first to the idle leaf besides, where no port is full: small packets that wait
 then wait somewhere else, and nothing is told.
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allemande.model.profile import MEASURED, UNDETERMINED
+from allemande.model.profile import UNDETERMINED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.beside_full_ports import Small, small_packets_beside
 from allemande.probe.overload import PortFinding, Stream
@@ -25,6 +25,7 @@ from allemande.probe.uplinks import SHARE, may_send
 LEAVES_MIN = 3
 # In full frames of a link of the core, more than where no port is full.
 WAITS_FRAMES, FREE_FRAMES = 8.0, 2.0
+MARGIN = 4.0  # of times, and as much again where the rate of the port is only bounded
 LOST = 0.1  # of small packets, where none was before
 # How long a port is filled, in frames of a host's link: the next where nothing was seen.
 FRAMES = (240.0, 1000.0, 4000.0)
@@ -62,11 +63,7 @@ def find_core_buffering(
         return Buffering(UNDETERMINED)
     frame_s = frame_bits(bed, bed.datagram_bytes) / min(one.value for one in rates if one)
     own = may_send(links, leaves[first][:-1], uplinks[first])
-    rest = [
-        host
-        for k in order[2:]
-        for host in may_send(links, leaves[k], uplinks[k])
-    ]
+    rest = [host for k in order[2:] for host in may_send(links, leaves[k], uplinks[k])]
     into = leaves[full_leaf]
 
     def beside(senders: Sequence[int], frames: float) -> Small | None:
@@ -74,6 +71,7 @@ def find_core_buffering(
         ends = leaves[first][-1], leaves[idle_leaf][-1]
         return small_packets_beside(bed, streams, *ends, links, frames)
 
+    waited = lost = 0.0
     for frames in FRAMES:
         calm, full = beside(own, frames), beside([*own, *rest], frames)
         if calm is None or full is None or calm.loss > 0 or calm.wait_s >= WAITS_FRAMES * frame_s:
@@ -81,15 +79,18 @@ def find_core_buffering(
         waited = (full.wait_s - calm.wait_s) / frame_s
         if waited >= WAITS_FRAMES:
             return Buffering(INPUT)
-        if full.loss >= LOST:
+        lost = full.loss
+        if lost >= LOST:
             break
-    held = downlinks[full_leaf].buffer_packets
-    if waited >= FREE_FRAMES:
+    port = downlinks[full_leaf]
+    held = port.buffer_packets
+    # Behind inputs it would have waited for what one of them holds: for so many frames at least.
+    shortest = FREE_FRAMES * MARGIN * (MARGIN if port.lower_bound else 1)
+    seen = held is not None and held.value >= shortest * (len(leaves) - 1)
+    if waited >= FREE_FRAMES or held is None or not seen:
         return Buffering(UNDETERMINED)
-    if full.loss >= LOST:
-        return Buffering(SHARED, None if held is None else held.value, held)
-    if downlinks[full_leaf].state != MEASURED or held is None:
-        return Buffering(UNDETERMINED)
+    if lost >= LOST:
+        return Buffering(SHARED, held.value, held)
     senders = [may_send(links, hosts, uplinks[k]) for k, hosts in enumerate(leaves)]
     ports = _ports_at_once(leaves, senders)
     return buffering_of_many(bed, ports, held, links, all_full=False)

@@ -143,9 +143,7 @@ def _full_by_input(packets: Passage, streams: Sequence[Stream]) -> Estimate | No
     return Estimate.of(found) if len(found) >= LOSSES_WANTED / 2 else None
 
 
-def _look(
-    packets: Passage, bits: float, streams: Sequence[Stream]
-) -> tuple[PortFinding, bool]:
+def _look(packets: Passage, bits: float, streams: Sequence[Stream]) -> tuple[PortFinding, bool]:
     """What one overload tells, and whether a longer one would tell more."""
     if packets.lost.all():  # or still on their way, where that is longer than the overload
         return PortFinding(NOT_TRIED), False

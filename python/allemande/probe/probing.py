@@ -227,7 +227,9 @@ class Probing:
         # The ports of hosts were measured several at once: of a shared buffer each had its part. In
         # an input-buffered switch the packets of a sender wait where they come in.
         held = [
-            _less(one.per_input, kind.in_port) if kind.architecture == switches.INPUT else kind.alone
+            _less(one.per_input, kind.in_port)
+            if kind.architecture == switches.INPUT
+            else kind.alone
             for one in found.host_ports
         ]
         found.host_ports = [
@@ -262,6 +264,7 @@ class Probing:
         ]
         found, bed = self.found, self._bed
         found.uplinks = uplinks.measure_up(bed, links, leaves, self._say)
+
         def downlinks(by_input: bool) -> list[PortFinding]:
             return uplinks.measure_down(
                 bed, links, down, leaves, found.uplinks, self._say, by_input

@@ -24,8 +24,8 @@ import numpy as np
 
 from allemande.model.profile import MEASURED, UNDETERMINED
 from allemande.probe.bed import Bed, frame_bits
-from allemande.probe.estimate import Estimate
 from allemande.probe.beside_full_ports import Small, small_packets_beside
+from allemande.probe.estimate import Estimate
 from allemande.probe.overload import Stream, overload
 from allemande.probe.passing import CUT_THROUGH, STORE_AND_FORWARD
 from allemande.probe.queueing import HostLinks
@@ -59,9 +59,7 @@ class Buffering:
     by_port: bool = False
 
 
-def held_at_once(
-    bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks
-) -> list[Estimate]:
+def held_at_once(bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks) -> list[Estimate]:
     """What ports hold that are full at once, of those that could be filled."""
     return [
         one.buffer_packets
@@ -123,8 +121,10 @@ def _in_port(bed: Bed, leaf: Sequence[int], links: HostLinks) -> float:
     return 0.0 if few is None or many is None else max(0.0, few.value - many.value)
 
 
-def find_buffering(bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool = True) -> Buffering:
-    """`leaf`: hosts of one leaf, at least three of them first; `known`: that they are is not a guess."""
+def find_buffering(
+    bed: Bed, leaf: Sequence[int], links: HostLinks, known: bool = True
+) -> Buffering:
+    """`leaf`: hosts of one leaf, but that a fourth one may be of another; `known`: no guess."""
     if len(leaf) < HOSTS_MIN:
         return Buffering(UNDETERMINED)
     first, second, target, idle = leaf[:4]

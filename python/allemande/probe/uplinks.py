@@ -2,7 +2,8 @@
 
 Up: all hosts of the leaf send to others, each to another one, spread over all other leaves. Down:
 hosts of the other leaves send to all of this one, to each no more than its port takes, from each
-leaf no more than its own uplink carries. What the hosts of a leaf cannot fill is a lower bound, and its queue is never seen.
+leaf no more than its own uplink carries. What the hosts of a leaf cannot fill is a lower bound, and
+its queue is never seen.
 
 A switch that buffers at its inputs holds at each link what comes in by it: a leaf what comes from
 the core, the core what comes from a leaf. For the first, hosts elsewhere send to one host of the
@@ -113,9 +114,7 @@ def measure_down(
                 min(SHARE, HOSTS_TAKE * down_bit_s[host] / links.bit_s[sender]),
                 leaf if by_input else None,
             )
-            for (sender, leaf), host in zip(
-                senders_to(number, part), leaves[number], strict=False
-            )
+            for (sender, leaf), host in zip(senders_to(number, part), leaves[number], strict=False)
         ]
 
     def with_short_frames(number: int, before: PortFinding) -> PortFinding:
@@ -163,9 +162,7 @@ def _filling(
     others = [one for k, one in enumerate(leaves) if k != number]
     senders = _interleaved(others)[:FROM_ELSEWHERE]
     port = down_bit_s[target]
-    offered = min(
-        sum(SHARE * links.bit_s[sender] for sender in senders), BELOW * least_bit_s
-    )
+    offered = min(sum(SHARE * links.bit_s[sender] for sender in senders), BELOW * least_bit_s)
     if offered < (LOAD_MIN if beside else LOAD_MIN_ALONE) * port:
         return []
     sent = sum(links.bit_s[sender] for sender in senders)

@@ -3,17 +3,20 @@
 [[network]]: name; cluster; flows (pairs of hosts that exchange at once; else everything is probed);
 options of the simulator. [[value]]: point, network, published, and `what`: a quantity of the prober
 (`o_s`, `o_r`, `u_r`, `g_s`, `g_r`, `latency`, `latency_per_host`), the packets that a port holds
-(`host_port`, `uplink`, `core_port`), or the most that flows across carry (`peak_mb_s`) and how many
-they are then (`peak_flows`). Times are in microseconds.
+(`host_port`, `uplink`, `core_port`), how many leaves it finds (`leaves`), one of its answers about
+switches (`leaf_architecture`, `core_switching` and their like; 1 if it is what `is` says, else 0),
+or the most that flows across carry (`peak_mb_s`) and how many they are then (`peak_flows`). Times
+are in microseconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from allemande.errors import BadInput, Failed
+from allemande.model.profile import UNDETERMINED
 from allemande.plot_look import COLOURS, save, styled_canvas
 from allemande.probe import flow_sweep
 from allemande.probe.estimate import Estimate
@@ -29,6 +32,7 @@ REPEAT = 16
 BITS_OF_MB = 8e6
 MICRO = 1e6
 PORTS = ("host_port", "uplink", "core_port")
+ANSWERS = ("leaf_architecture", "leaf_switching", "core_architecture", "core_switching")
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,22 @@ class _Probed:
         lists = (self.found.host_ports, self.found.uplinks, self.found.downlinks)
         return dict(zip(PORTS, lists, strict=True))[what]
 
+    def answer(self, what: str) -> str:
+        if self.found is None:
+            raise BadInput(f"{what}: only flows were asked for on this network")
+        return self.found.answers.get(what, UNDETERMINED)
+
+    def value(self, value: Mapping[str, Any]) -> Estimate:
+        """What a [[value]] asks for."""
+        what = value["what"]
+        if what in ANSWERS:
+            return Estimate.of([float(self.answer(what) == value["is"])])
+        return self.estimate(what)
+
     def estimate(self, what: str) -> Estimate:
         """Raises Failed where the prober has not found it."""
+        if what == "leaves" and self.found is not None:
+            return Estimate.of([len(self.found.groups.leaves or ())])
         if what in ("peak_mb_s", "peak_flows"):
             flows, bit_s = max(self.across, key=lambda point: point[1])
             return Estimate.of([bit_s / BITS_OF_MB if what == "peak_mb_s" else flows])
@@ -83,9 +101,9 @@ def run_probed(experiment: Experiment, workers: int, watcher: Watcher) -> Outcom
         if watcher is not None:
             watcher((index + 1) / len(networks))
     values = experiment.data["value"]
-    estimates = [probed[value["network"]].estimate(value["what"]) for value in values]
+    estimates = [probed[value["network"]].value(value) for value in values]
     rows = [
-        experiment.row(value["point"], value["published"], estimate.value)
+        experiment.row(value["point"], value.get("published"), estimate.value)
         for value, estimate in zip(values, estimates, strict=True)
     ]
     return Outcome(rows, lambda kind: _draw(experiment, rows, estimates, kind))

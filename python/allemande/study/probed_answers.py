@@ -3,8 +3,8 @@
     python -m allemande.study.probed_answers [--networks N] [--first SEED] [--trees]
 
 Each answer is right, wrong, or open: the prober said that it cannot tell, or nothing. A shared
-buffer that holds what all its ports may queue together is the same as a queue for each. The networks
-are those of allemande.study.random_networks, of one or two levels; with `--trees` those of
+buffer that holds what all its ports may queue together is the same as a queue for each. The
+networks are those of allemande.study.random_networks, of one or two levels; with `--trees` those of
 allemande.study.random_trees, of one to three, with queues of 3 to 1,000 packets and some with back-
 pressure. Of three levels leaves alone are judged. Hosts do not pause. Ends with 1 where more than
 WRONG_MAX of the answers of a kind are wrong.
@@ -135,7 +135,9 @@ def _command(
 ) -> None:
     """Compare what the prober says of random networks with what they are."""
     seeds = range(first, first + networks)
-    rows = on_all_processors(answers_on, [random_tree if trees else random_network] * networks, seeds)
+    rows = on_all_processors(
+        answers_on, [random_tree if trees else random_network] * networks, seeds
+    )
     counts = {name: Counter(row[name] for row in rows if name in row) for name in QUESTIONS}
     table = ruled_table("the prober's answers", "question", *right(RIGHT, WRONG, OPEN, "wrong on"))
     for name, count in counts.items():
