@@ -19,8 +19,8 @@ def announcement(bed: Bed, wishes: Wishes) -> str:
     ]
     if wishes.overload:
         lines += [
-            "  2. Leaves: all hosts send to one host for some milliseconds; usually twice for "
-            "each leaf, at most 18 times.",
+            "  2. Leaves: all hosts send to one host for some milliseconds, usually twice for "
+            "each leaf; if that does not tell three hosts do.",
             "  3. Buffers: each port gets almost twice what it carries until its queue is full; "
             "milliseconds for each port.",
             "  Packets of others may be lost in these milliseconds; --no-overload leaves 2 and 3 "

@@ -28,7 +28,7 @@ WAITS_FRAMES, FREE_FRAMES = 8.0, 2.0
 MARGIN = 4.0  # of times, and as much again where the rate of the port is only bounded
 LOST = 0.1  # of small packets, where none was before
 # How long a port is filled, in frames of a host's link: the next where nothing was seen.
-FRAMES = (240.0, 1000.0, 4000.0)
+FRAMES = (240.0, 1000.0)
 
 
 def _ports_at_once(
