@@ -41,7 +41,7 @@ CHEAP = {
     "000-fig-6-probed": ("module.per_packet_ns", 16000),
     "000-table-1": (
         "network.0.cluster",
-        InFile("../clusters/tam-8x4-u412-output.toml", "packets = 43", "packets = 50"),
+        InFile("../../clusters/tam-8x4.toml", "down_packets = 43", "down_packets = 50"),
     ),
     "001-fig-10": ("design.2.published", 5),
     "001-fig-3": ("pairs", "distance:4"),

@@ -23,7 +23,8 @@ from allemande.probe.switches import INPUT, SHARED, Buffering, buffering_of_many
 from allemande.probe.uplinks import SHARE, may_send
 
 LEAVES_MIN = 3
-# In full frames of a link of the core, more than where no port is full.
+# In full frames of a link of the core, more than where no port is full. What waits less than
+# FREE_FRAMES, or less than a part of what it would wait behind inputs, did not wait.
 WAITS_FRAMES, FREE_FRAMES = 8.0, 2.0
 MARGIN = 4.0  # of times, and as much again where the rate of the port is only bounded
 LOST = 0.1  # of small packets, where none was before
@@ -84,10 +85,11 @@ def find_core_buffering(
             break
     port = downlinks[full_leaf]
     held = port.buffer_packets
+    if held is None:
+        return Buffering(UNDETERMINED)
     # Behind inputs it would have waited for what one of them holds: for so many frames at least.
-    shortest = FREE_FRAMES * MARGIN * (MARGIN if port.lower_bound else 1)
-    seen = held is not None and held.value >= shortest * (len(leaves) - 1)
-    if waited >= FREE_FRAMES or held is None or not seen:
+    behind_inputs = held.value / (len(leaves) - 1) / (MARGIN if port.lower_bound else 1)
+    if waited * MARGIN >= behind_inputs or behind_inputs < FREE_FRAMES * MARGIN:
         return Buffering(UNDETERMINED)
     if lost >= LOST:
         return Buffering(SHARED, held.value, held)
