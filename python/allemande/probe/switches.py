@@ -59,7 +59,7 @@ class Buffering:
     by_port: bool = False
 
 
-def held_at_once(bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks) -> list[Estimate]:
+def _held_at_once(bed: Bed, ports: Sequence[Sequence[Stream]], links: HostLinks) -> list[Estimate]:
     """What ports hold that are full at once, of those that could be filled."""
     return [
         one.buffer_packets
@@ -77,14 +77,14 @@ def buffering_of_many(
 ) -> Buffering:
     """By what these ports hold that are full at once, and one of them `alone`. `all_full`: there is
     nothing else where their packets might be lost."""
-    together = [one.value for one in held_at_once(bed, ports, links)]
+    together = [one.value for one in _held_at_once(bed, ports, links)]
     if len(together) < 2:
         return Buffering(UNDETERMINED, by_port=True)
     full = POOL_SHARE * alone.value
     if min(together) >= full and (not all_full or len(together) == len(ports)):
         return Buffering(OUTPUT)
     # What a lost packet found in all ports: one after the other they have more.
-    whole = held_at_once(bed, [[stream for port in ports for stream in port]], links)
+    whole = _held_at_once(bed, [[stream for port in ports for stream in port]], links)
     pool = whole[0].value if whole else None
     if float(np.median(together)) < full:
         return Buffering(SHARED, pool, alone)
@@ -144,7 +144,7 @@ def find_buffering(
     if full.wait_s >= WAITS_FRAMES * frame_s:
         return Buffering(INPUT, in_port=_in_port(bed, leaf, links) if known else 0.0)
     one_port = [Stream(first, target, SHARE), Stream(second, target, SHARE)]
-    alone = held_at_once(bed, [one_port], links)
+    alone = _held_at_once(bed, [one_port], links)
     if full.loss >= LOST:
         one = alone[0] if alone else None
         return Buffering(SHARED, None if one is None else one.value, one)

@@ -80,7 +80,7 @@ def _ports(found: Sequence[PortFinding], queue: int, switch: Switch) -> str:
     return RIGHT if off <= max(QUEUE_PACKETS_OFF, QUEUE_OFF * true) else WRONG
 
 
-def judge(cluster: Cluster, found: Findings) -> dict[str, str]:
+def _judge(cluster: Cluster, found: Findings) -> dict[str, str]:
     """By question; what a network does not have is left out."""
     hosts = {host.name for host in cluster.hosts}
     switches = {switch.name: switch for switch in cluster.switches}
@@ -118,10 +118,10 @@ def answers_on(make: Callable[[int], Cluster], seed: int) -> dict[str, str]:
     """How the prober's answers about the network of this seed are."""
     cluster = make(seed)
     bed = SimulatedBed.of_text(cluster.to_toml(), {"seed": seed})
-    return judge(cluster, Probing(bed, Wishes(repeat=REPEAT)).run())
+    return _judge(cluster, Probing(bed, Wishes(repeat=REPEAT)).run())
 
 
-def verdict(counts: dict[str, Counter[str]]) -> tuple[bool, str]:
+def _verdict(counts: dict[str, Counter[str]]) -> tuple[bool, str]:
     """Whether few answers are wrong, and a line that says so."""
     worst = max(counts, key=lambda name: counts[name][WRONG] / max(1, counts[name].total()))
     part = counts[worst][WRONG] / max(1, counts[worst].total())
@@ -143,7 +143,7 @@ def _command(
     for name, count in counts.items():
         wrong = [str(seed) for seed, row in zip(seeds, rows, strict=True) if row.get(name) == WRONG]
         table.add_row(name, *(str(count[one]) for one in (RIGHT, WRONG, OPEN)), " ".join(wrong))
-    conclude(table, verdict(counts))
+    conclude(table, _verdict(counts))
 
 
 if __name__ == "__main__":
