@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from allemande.model.profile import UNDETERMINED
 from allemande.probe.bed import Bed, frame_bits
 from allemande.probe.beside_full_ports import Small, small_packets_beside
-from allemande.probe.overload import PortFinding, Stream
+from allemande.probe.overload import PortFinding, Stream, overload
 from allemande.probe.queueing import HostLinks
 from allemande.probe.switches import INPUT, SHARED, Buffering, buffering_of_many
 from allemande.probe.uplinks import SHARE, may_send
@@ -35,14 +35,15 @@ FRAMES = (240.0, 1000.0)
 def _ports_at_once(
     leaves: Sequence[Sequence[int]], senders: Sequence[Sequence[int]]
 ) -> list[list[Stream]]:
-    """All ports towards leaves but one, full at once."""
+    """All ports towards leaves but one, full at once: of each host they get as much."""
     ports: list[list[Stream]] = [[] for _ in leaves[:-1]]
     for leaf, hosts in enumerate(senders):
         to = [k for k in range(len(ports)) if k != leaf]
-        for turn, host in enumerate(hosts):
-            port = to[(turn + leaf) % len(to)]
-            some = leaves[port]
-            ports[port].append(Stream(host, some[len(ports[port]) % len(some)], SHARE))
+        for host in hosts:
+            for port in to:
+                some = leaves[port]
+                one = Stream(host, some[len(ports[port]) % len(some)], SHARE / len(to))
+                ports[port].append(one)
     return [port for port in ports if port]
 
 
@@ -67,11 +68,16 @@ def find_core_buffering(
     rest = [host for k in order[2:] for host in may_send(links, leaves[k], uplinks[k])]
     into = leaves[full_leaf]
 
+    def filling(senders: Sequence[int]) -> list[Stream]:
+        return [Stream(host, into[k % len(into)], SHARE) for k, host in enumerate(senders)]
+
     def beside(senders: Sequence[int], frames: float) -> Small | None:
-        streams = [Stream(host, into[k % len(into)], SHARE) for k, host in enumerate(senders)]
+        streams = filling(senders)
         ends = leaves[first][-1], leaves[idle_leaf][-1]
         return small_packets_beside(bed, streams, *ends, links, frames)
 
+    port = downlinks[full_leaf]
+    held = port.buffer_packets
     waited = lost = 0.0
     for frames in FRAMES:
         calm, full = beside(own, frames), beside([*own, *rest], frames)
@@ -79,12 +85,12 @@ def find_core_buffering(
             return Buffering(UNDETERMINED)
         waited = (full.wait_s - calm.wait_s) / frame_s
         if waited >= WAITS_FRAMES:
-            return Buffering(INPUT)
+            # Without losses it may have been told to pause.
+            loses = held or overload(bed, [filling([*own, *rest])], links)[0].buffer_packets
+            return Buffering(INPUT if loses else UNDETERMINED)
         lost = full.loss
         if lost >= LOST:
             break
-    port = downlinks[full_leaf]
-    held = port.buffer_packets
     if held is None:
         return Buffering(UNDETERMINED)
     # Behind inputs it would have waited for what one of them holds: for so many frames at least.

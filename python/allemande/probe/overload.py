@@ -143,9 +143,21 @@ def _full_by_input(packets: Passage, streams: Sequence[Stream]) -> Estimate | No
     return Estimate.of(found) if len(found) >= LOSSES_WANTED / 2 else None
 
 
+def _ended(packets: Passage, quiet_s: float) -> Passage:
+    """Without those that were still on their way when nobody waited for them any more: where some
+    came after `quiet_s`, the last ones of each flow that did not."""
+    came = ~packets.lost
+    if not came.any() or float(np.max(packets.came_s[came])) <= quiet_s:
+        return packets
+    flows = range(int(packets.flow.max()) + 1)
+    last = [packets.left_s[came & (packets.flow == k)].max(initial=-np.inf) for k in flows]
+    known = packets.left_s <= np.array(last)[packets.flow]
+    return Passage(packets.left_s[known], packets.came_s[known], packets.flow[known])
+
+
 def _look(packets: Passage, bits: float, streams: Sequence[Stream]) -> tuple[PortFinding, bool]:
     """What one overload tells, and whether a longer one would tell more."""
-    if packets.lost.all():  # or still on their way, where that is longer than the overload
+    if packets.lost.all():
         return PortFinding(NOT_TRIED), False
     found = queue_found(packets)
     last_sent = float(packets.left_s[-1])
@@ -228,11 +240,13 @@ def overload(
         record: Record = bed.run(experiment)
         traces = record.traces()
         left = departures(bed, traces, links)
+        quiet_s = experiment.duration_s - SETTLE_S * bed.time_scale / 2
         too_short, unclear = [], []
         for k, flows in zip(waiting, by_port, strict=True):
             asked = [i for i, one in zip(flows, ports[k], strict=True) if one.asked]
             packets = passage([traces[i] for i in asked], [left[i] for i in asked])
-            finding, longer = _look(packets, bits, [one for one in ports[k] if one.asked])
+            streams = [one for one in ports[k] if one.asked]
+            finding, longer = _look(_ended(packets, quiet_s), bits, streams)
             if longer:
                 findings[k] = finding
                 too_short.append(k)

@@ -34,7 +34,8 @@ INPUT, OUTPUT, SHARED = "input", "output", "shared"
 SHARE = 0.85
 WAITS_FRAMES = 3.0
 LOST = 0.2
-POOL_SHARE = 0.85  # of what a port holds alone
+# Of what a port holds alone: ports that share a buffer hold less at once, those that do not as much.
+POOL_SHARE, OWN_SHARE = 0.85, 0.95
 HOSTS_MIN = 4
 PER_PORT = 3  # hosts that fill one of many ports, each with half of what it sends
 MANY, MANY_OFFER = 7, 2.7  # hosts that fill a port, and what they offer in all, of a link
@@ -81,7 +82,7 @@ def buffering_of_many(
     if len(together) < 2:
         return Buffering(UNDETERMINED, by_port=True)
     full = POOL_SHARE * alone.value
-    if min(together) >= full and (not all_full or len(together) == len(ports)):
+    if min(together) >= OWN_SHARE * alone.value and len(together) == len(ports):
         return Buffering(OUTPUT)
     # What a lost packet found in all ports: one after the other they have more.
     whole = _held_at_once(bed, [[stream for port in ports for stream in port]], links)
