@@ -20,7 +20,7 @@ from allemande.probe.beside_full_ports import Small, small_packets_beside
 from allemande.probe.overload import PortFinding, Stream, overload
 from allemande.probe.queueing import HostLinks
 from allemande.probe.switches import INPUT, SHARED, Buffering, buffering_of_many
-from allemande.probe.uplinks import SHARE, may_send
+from allemande.probe.uplinks import SHARE, may_send, share_of_each
 
 LEAVES_MIN = 3
 # In full frames of a link of the core, more than where no port is full. What waits less than
@@ -33,17 +33,18 @@ FRAMES = (240.0, 1000.0)
 
 
 def _ports_at_once(
-    leaves: Sequence[Sequence[int]], senders: Sequence[Sequence[int]]
+    links: HostLinks, leaves: Sequence[Sequence[int]], uplinks: Sequence[PortFinding]
 ) -> list[list[Stream]]:
-    """All ports towards leaves but one, full at once: of each host they get as much."""
+    """All ports towards leaves but one, full at once: of each host they get as much, and of all
+    hosts of a leaf nearly what its uplink carries."""
     ports: list[list[Stream]] = [[] for _ in leaves[:-1]]
-    for leaf, hosts in enumerate(senders):
+    for leaf, hosts in enumerate(leaves):
         to = [k for k in range(len(ports)) if k != leaf]
-        for host in hosts:
+        share = share_of_each(links, hosts, uplinks[leaf]) / len(to)
+        for host in hosts if share > 0 else ():
             for port in to:
                 some = leaves[port]
-                one = Stream(host, some[len(ports[port]) % len(some)], SHARE / len(to))
-                ports[port].append(one)
+                ports[port].append(Stream(host, some[len(ports[port]) % len(some)], share))
     return [port for port in ports if port]
 
 
@@ -99,6 +100,5 @@ def find_core_buffering(
         return Buffering(UNDETERMINED)
     if lost >= LOST:
         return Buffering(SHARED, held.value, held)
-    senders = [may_send(links, hosts, uplinks[k]) for k, hosts in enumerate(leaves)]
-    ports = _ports_at_once(leaves, senders)
-    return buffering_of_many(bed, ports, held, links, all_full=False)
+    ports = _ports_at_once(links, leaves, uplinks)
+    return buffering_of_many(bed, ports, held, links, all_full=False, in_turns=True)

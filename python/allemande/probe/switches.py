@@ -34,7 +34,7 @@ INPUT, OUTPUT, SHARED = "input", "output", "shared"
 SHARE = 0.85
 WAITS_FRAMES = 3.0
 LOST = 0.2
-# Of what a port holds alone: ports that share a buffer hold less at once, those that do not as much.
+# Of what a port holds alone: ports that share a buffer hold less at once, others as much.
 POOL_SHARE, OWN_SHARE = 0.85, 0.95
 HOSTS_MIN = 4
 PER_PORT = 3  # hosts that fill one of many ports, each with half of what it sends
@@ -75,18 +75,23 @@ def buffering_of_many(
     alone: Estimate,
     links: HostLinks,
     all_full: bool = True,
+    in_turns: bool = False,
 ) -> Buffering:
     """By what these ports hold that are full at once, and one of them `alone`. `all_full`: there is
-    nothing else where their packets might be lost."""
+    nothing else where their packets might be lost. `in_turns`: they get little more than they send,
+    so that one after the other may exhaust a pool, and what they hold together counts as well."""
     together = [one.value for one in _held_at_once(bed, ports, links)]
     if len(together) < 2:
         return Buffering(UNDETERMINED, by_port=True)
-    full = POOL_SHARE * alone.value
-    if min(together) >= OWN_SHARE * alone.value and len(together) == len(ports):
+    full, own = POOL_SHARE * alone.value, OWN_SHARE * alone.value
+    every = len(together) == len(ports)
+    if not in_turns and min(together) >= full and (every or not all_full):
         return Buffering(OUTPUT)
     # What a lost packet found in all ports: one after the other they have more.
     whole = _held_at_once(bed, [[stream for port in ports for stream in port]], links)
     pool = whole[0].value if whole else None
+    if in_turns and every and min(together) >= own and pool and pool >= own * len(ports):
+        return Buffering(OUTPUT)
     if float(np.median(together)) < full:
         return Buffering(SHARED, pool, alone)
     if all_full and pool is not None and pool < full * len(ports):

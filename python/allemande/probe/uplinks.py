@@ -80,6 +80,16 @@ def may_send(
     return senders
 
 
+def share_of_each(links: HostLinks, hosts: Sequence[int], uplink: PortFinding) -> float:
+    """Of its link, what each host of a leaf may send so that all of them together send no more
+    than their uplink carries."""
+    if uplink.rate_bit_s is None:
+        return 0.0
+    if uplink.lower_bound:
+        return SHARE
+    return min(SHARE, BELOW * uplink.rate_bit_s.value / sum(links.bit_s[host] for host in hosts))
+
+
 def measure_down(
     bed: Bed,
     links: HostLinks,
