@@ -1,8 +1,8 @@
 """How fast each host's link takes packets in: it sends as fast as it can, to several others.
 
 What comes in, all receivers together, comes as fast as the link sends. Several hosts are measured
-at once; where a packet was lost on the way, or the rates of parts do not agree, they are measured
-one by one.
+at once. They are measured one by one where a packet was lost on the way, where the rates of parts
+do not agree, and where one of them is faster alone: they share a link behind theirs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ PACKETS_MIN, PACKETS_MAX = 96, 4000
 LOSS_MAX = 0.0
 ALIKE = 0.005
 AGAIN = 3
+FASTER_ALONE = 1.01
 LONE_FRAMES = 8
 # A round trip crosses the host's link and at least one other, twice each.
 ROUND_TRIP_FRAMES = 1.5
@@ -150,8 +151,15 @@ def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
     together = -(-ranks // step)
     for first in range(step):
         senders = [first + k * step for k in range(together) if first + k * step < ranks]
-        for sender in measure(senders):
-            if len(senders) > 1:
+        again = measure(senders)
+        if len(senders) == 1:
+            continue
+        slow = min(senders, key=lambda sender: float(np.median(found.get(sender, [0.0]))))
+        together_bit_s = float(np.median(found.pop(slow, [0.0])))
+        measure([slow])
+        alone_bit_s = float(np.median(found.get(slow, [0.0])))
+        for sender in senders if alone_bit_s > FASTER_ALONE * together_bit_s else again:
+            if sender != slow:
                 found.pop(sender, None)
                 measure([sender])
     # Where processes were not called in time, or kernels stamped packets late, rates do not agree.
