@@ -14,12 +14,16 @@ from allemande.probe.packet_flows import SMALLEST_BYTES, Experiment, Flow
 from allemande.probe.queueing import HostLinks, departures
 
 FRAMES = 240  # of an overload
-SMALL = 24
+# Small packets in the first part of an overload, and later. One in four frames is no load, also
+# where a link takes its time for each.
+SMALL_EARLY, SMALL_LATE = 6, 24
+EARLY = 0.1
 
 
 @dataclass(frozen=True)
 class Small:
-    """How small packets fared: what nine in ten waited at most, in s; part lost."""
+    """How small packets fared: what nine in ten waited at most, in s; part lost, of those that came
+    when the port had been filled for a while."""
 
     wait_s: float
     loss: float
@@ -34,7 +38,7 @@ def small_packets_beside(
     frames: float = FRAMES,
 ) -> Small | None:
     """Small packets from sender to `idle`, beside these streams for so many frames of a host's
-    link; None: no lone packet came."""
+    link; None: no lone packet came, or none of the others did."""
     bits = frame_bits(bed, bed.datagram_bytes)
     frame_s = bits / links.slowest_bit_s
     span_s = frames * frame_s
@@ -46,10 +50,12 @@ def small_packets_beside(
         flows.append(
             Flow(one.sender, one.receiver, packets, bed.datagram_bytes, start_s, interval_s)
         )
-    # From early on: later ones may find no room at all.
-    begin_s = 0.1 * span_s
-    apart_s = (span_s - begin_s) / SMALL
-    flows.append(Flow(sender, idle, SMALL, SMALLEST_BYTES, begin_s, apart_s, stamped=True))
+    # While the port fills, too: later ones may find no room at all.
+    early_s, late_s = EARLY * span_s, (1 - EARLY) * span_s
+    flows += [
+        Flow(sender, idle, count, SMALLEST_BYTES, begin_s, for_s / count, stamped=True)
+        for count, begin_s, for_s in ((SMALL_EARLY, 0.0, early_s), (SMALL_LATE, early_s, late_s))
+    ]
     # Two before everything, to know how long they take on an idle network.
     flows = [replace(one, start_s=one.start_s + 8 * frame_s) for one in flows]
     flows.append(Flow(sender, idle, 2, SMALLEST_BYTES, 0.0, 3 * frame_s, stamped=True))
@@ -57,9 +63,7 @@ def small_packets_beside(
     traces = record.traces()
     left = departures(bed, traces, links)
     lone = traces[-1].arrived_s - left[-1]
-    busy = traces[-2].arrived_s - left[-2]
-    if np.isnan(lone).all():
+    busy = np.concatenate([traces[k].arrived_s - left[k] for k in (-3, -2)])
+    if np.isnan(lone).all() or np.isnan(busy).all():
         return None
-    if np.isnan(busy).all():
-        return Small(0.0, 1.0)
     return Small(float(np.nanpercentile(busy, 90) - np.nanmin(lone)), traces[-2].loss)

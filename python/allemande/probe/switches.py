@@ -147,10 +147,12 @@ def find_buffering(
     full = beside(target)
     if full is None:
         return Buffering(UNDETERMINED)
-    if full.wait_s >= WAITS_FRAMES * frame_s:
-        return Buffering(INPUT, in_port=_in_port(bed, leaf, links) if known else 0.0)
     one_port = [Stream(first, target, SHARE), Stream(second, target, SHARE)]
     alone = _held_at_once(bed, [one_port], links)
+    if full.wait_s >= WAITS_FRAMES * frame_s:
+        if not alone:  # where nothing is lost it may have been told to pause
+            return Buffering(UNDETERMINED)
+        return Buffering(INPUT, in_port=_in_port(bed, leaf, links) if known else 0.0)
     if full.loss >= LOST:
         one = alone[0] if alone else None
         return Buffering(SHARED, None if one is None else one.value, one)
