@@ -20,15 +20,9 @@
 #include <utility>
 
 #include "base/time.h"
+#include "clocks/seen_trips.h"
 
 namespace alm::clocks {
-
-// Round trips that exchanges have seen, of the nearest peer and of the farthest, each the shortest
-// of that peer; 0: none yet.
-struct SeenTrips {
-  base::Nanos nearest = 0;
-  base::Nanos farthest = 0;
-};
 
 class Pipe {
  public:

@@ -12,6 +12,7 @@
 #include "clocks/crowd.h"
 #include "clocks/pipe.h"
 #include "clocks/send_log.h"
+#include "clocks/trip_claim.h"
 #include "clocks/yield.h"
 #include "transport/config.h"
 
@@ -26,6 +27,7 @@ class Congestion {
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
         climb_(config.link_time, first),
+        trips_(2 * config.latency, config.limit_time, config.timer_least),
         idle_round_trip_(config.idle_round_trip),
         wake_(config.timer_least / 2),
         limit_time_(config.limit_time),
@@ -57,6 +59,9 @@ class Congestion {
            std::optional<std::uint64_t> number = std::nullopt) {
     was_lossy_ = lossy_;
     measure(now, false);
+    if (number && !lossy_) {
+      trips_.exchanged(now - began_, sends_.count(), window(), seen);
+    }
     if (!seeks_) return;
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
     // Ranks that answer as soon as kernels need no larger window than these show.
@@ -104,6 +109,9 @@ class Congestion {
   }
   bool lossy() const { return lossy_; }
   bool was_lossy() const { return was_lossy_; }  // the exchange before
+  // Whether exchanges have shown that peers are farther away than the cluster file says.
+  bool refutes_trips() const { return !seeks_ && trips_.refuted(); }
+  bool take_question() { return !seeks_ && trips_.take_question(); }
   bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
   const clocks::SendLog& sends() const { return sends_; }
 
@@ -128,6 +136,7 @@ class Congestion {
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;
   clocks::Climb climb_;
+  clocks::TripClaim trips_;
   base::Nanos idle_round_trip_, wake_, limit_time_, latency_;
   bool yields_, seeks_, climbs_;
   std::uint32_t train_most_;

@@ -91,6 +91,30 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
   e.delays.begin(now, nominal);
 }
 
+// What the file says of the window is wrong: it is sought from now on.
+void seek_window(Parts& e) {
+  assert(!e.numbers.running());
+  Config& config = e.config;
+  if (config.seeks_from > 0) return;
+  ++e.counters.files_distrusted;
+  config.seeks_from = std::max(config.window_packets, config.refuted_seeks_from);
+  config.window_packets = std::max(config.window_packets, config.refuted_window_packets);
+  config.single_window_packets = config.burst_packets = 0;
+  if (config.paths == 1) {
+    config.span_packets = std::clamp(config.window_packets, config.span_packets, kSpanMax);
+  }
+}
+
+// Peers are farther away than the file says; what it says of rates may be right.
+void distrust_trips(Parts& e) {
+  Config& config = e.config;
+  if (config.refuted_window_packets == 0) return;
+  seek_window(e);
+  config.idle_round_trip = e.farthest_answer;
+  config.latency = e.farthest_answer / 2;
+  e.congestion = Congestion(config, e.numbers.entered());
+}
+
 void begin_parities(Parts& e, std::uint64_t largest) {
   if (!e.counts_losses()) return e.parities.end();
   const std::uint64_t payload = std::min<std::uint64_t>(e.sizes.packet_bytes_of(largest), largest);
@@ -133,6 +157,7 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
                    bool reports_arrivals) {
   assert(!parts_.numbers.running() && !parts_.abandoned);
   assert(rounds.send_begin.size() == rounds.recv_begin.size());
+  if (parts_.congestion.refutes_trips()) distrust_trips(parts_);
   assert(withheld.empty() || withheld.size() == parts_.peers.size());
   parts_.numbers.enter();
   parts_.silence.begin(now);
@@ -165,17 +190,10 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
 void Engine::distrust_file() {
   Config& config = parts_.config;
   if (config.refuted_window_packets == 0) return;
-  assert(!parts_.numbers.running());
-  ++parts_.counters.files_distrusted;
-  config.seeks_from = std::max(config.window_packets, config.refuted_seeks_from);
-  config.window_packets =
-      std::max(config.window_packets, std::exchange(config.refuted_window_packets, 0));
-  config.single_window_packets = config.burst_packets = 0;
+  seek_window(parts_);
+  config.refuted_window_packets = 0;
   config.limit_time = config.latency = 0;
   config.knows_rate = false;
-  if (config.paths == 1) {
-    config.span_packets = std::clamp(config.window_packets, config.span_packets, kSpanMax);
-  }
   // Interfaces of virtual machines tell any speed.
   const auto shortest = std::max(config.link_time, config.packet_time / Delays::kBears);
   if (config.link_time > 0) config.packet_time = std::min(config.packet_time, shortest);
@@ -231,12 +249,18 @@ void Engine::release(base::Nanos now) {
   parts_.congestion.end(now, parts_.seen_trips(),
                         equal ? std::optional(parts_.numbers.current()) : std::nullopt);
   parts_.released = now;
-  parts_.farthest = 0;
+  parts_.farthest = parts_.farthest_answer = 0;
+  PeerId farthest = engine::kNobody;
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {
-    parts_.farthest = std::max(parts_.farthest, parts_.asides[id].carried_in);
+    if (parts_.asides[id].carried_in > parts_.farthest) {
+      parts_.farthest = parts_.asides[id].carried_in;
+      farthest = id;
+    }
+    parts_.farthest_answer = std::max(parts_.farthest_answer, parts_.asides[id].answered_at_best);
     parts_.asides[id].tail = std::exchange(parts_.peers[id].send, {});
     parts_.peers[id].probe_of_tail = true;
   }
+  if (parts_.congestion.take_question()) parts_.asks = farthest;
   parts_.paths.end();
   parts_.parities.end();
   parts_.sizes.end();

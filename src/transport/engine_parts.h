@@ -38,6 +38,8 @@
 
 namespace alm::transport::engine {
 
+inline constexpr PeerId kNobody = ~PeerId{0};
+
 // What the parts of the engine know, and what is said in one line.
 struct Parts {
   Parts(const Config& with, PeerId own, std::uint32_t count);
@@ -66,7 +68,9 @@ struct Parts {
   // What is lost decides how many parities blocks get. In steps and over several paths there are
   // none, and a gap need not be a loss.
   bool counts_losses() const { return config.parities && !trains.any() && !paths.any(); }
-  clocks::SeenTrips seen_trips() const { return {delays.answers().round_trip(), farthest}; }
+  clocks::SeenTrips seen_trips() const {
+    return {delays.answers().round_trip(), farthest, farthest_answer};
+  }
   void timer_at(base::Nanos when) { next_timer = std::min(next_timer, when); }
   base::Nanos look_delay() const {
     return delays.look(peers.size(), frame_time, congestion.yielding());
@@ -97,7 +101,9 @@ struct Parts {
   std::uint64_t cycle_packets = 1;  // packets between two turns of a partner
   base::Nanos frame_time = 0;
   std::uint32_t answer_turn = 0;
-  base::Nanos farthest = 0;  // peer, by its shortest round trip, when the last exchange ended
+  // Peer, by its shortest round trip, and its shortest answer, when the last exchange ended.
+  base::Nanos farthest = 0, farthest_answer = 0;
+  PeerId asks = kNobody;  // is asked how far away it is when something is sent to it
   base::Nanos next_timer = base::kNever;
   base::Nanos next_step_at = base::kNever;
   Sizes sizes;

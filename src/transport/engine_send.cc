@@ -2,6 +2,7 @@
 // the send rule.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "transport/engine_parts.h"
 
@@ -40,6 +41,10 @@ void count_sent(Parts& e, base::Nanos now, const Emission& sent) {
   ++e.counters.data_sent;
   e.timer_at(now + e.look_delay());
   e.peers[sent.peer].quiet_since = now;
+  // An answer about the exchange before would not be timed.
+  if (sent.peer == e.asks && e.asides[sent.peer].tail.outstanding() == 0) {
+    e.queue_probe(std::exchange(e.asks, kNobody));
+  }
 }
 
 // A block far ahead of its acks, or the end of one to a peer that has nothing to send us.
