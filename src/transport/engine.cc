@@ -110,8 +110,8 @@ void distrust_trips(Parts& e) {
   Config& config = e.config;
   if (config.refuted_window_packets == 0) return;
   seek_window(e);
-  config.idle_round_trip = e.farthest_answer;
-  config.latency = e.farthest_answer / 2;
+  config.idle_round_trip = e.seen_trips().answered;
+  config.latency = config.idle_round_trip / 2;
   e.congestion = Congestion(config, e.numbers.entered());
 }
 
@@ -139,6 +139,7 @@ engine::Parts::Parts(const Config& with, PeerId own, std::uint32_t count)
       rounds(&kNoRounds),
       congestion(with),
       pace(with),
+      trips(count),
       sizes(with.datagram_bytes - wire::kHeaderBytes),
       steps(with.packet_time, with.round_trip,
             with.pace > 0 ? std::optional(with.pace_burst_packets) : std::nullopt),
@@ -249,18 +250,11 @@ void Engine::release(base::Nanos now) {
   parts_.congestion.end(now, parts_.seen_trips(),
                         equal ? std::optional(parts_.numbers.current()) : std::nullopt);
   parts_.released = now;
-  parts_.farthest = parts_.farthest_answer = 0;
-  PeerId farthest = engine::kNobody;
+  parts_.trips.end(parts_.congestion.take_question());
   for (PeerId id = 0; id < parts_.peers.size(); ++id) {
-    if (parts_.asides[id].carried_in > parts_.farthest) {
-      parts_.farthest = parts_.asides[id].carried_in;
-      farthest = id;
-    }
-    parts_.farthest_answer = std::max(parts_.farthest_answer, parts_.asides[id].answered_at_best);
     parts_.asides[id].tail = std::exchange(parts_.peers[id].send, {});
     parts_.peers[id].probe_of_tail = true;
   }
-  if (parts_.congestion.take_question()) parts_.asks = farthest;
   parts_.paths.end();
   parts_.parities.end();
   parts_.sizes.end();

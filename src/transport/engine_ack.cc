@@ -19,8 +19,7 @@ void measure_answer(Parts& e, base::Nanos now, PeerId id, std::uint32_t cumulati
   std::optional<base::Nanos> took;
   if (echoes) {
     took = Probes::took(now, e.peers[id], &aside, body->echo);
-    base::Nanos& best = aside.answered_at_best;
-    if (took && (best == 0 || *took < best)) best = *took;
+    if (took) e.trips.answered(id, *took);
   } else {
     const std::uint32_t come = gap ? body->seen : cumulative;
     if (come <= std::max(window.acked, window.epoch_next)) return;  // known, or sent again
@@ -29,7 +28,7 @@ void measure_answer(Parts& e, base::Nanos now, PeerId id, std::uint32_t cumulati
     if (sent) took = now - *sent;
   }
   if (!took) return;
-  if (aside.carried_in == 0 || *took < aside.carried_in) aside.carried_in = *took;
+  e.trips.carried(id, *took);
   if (echoes || gap) {
     base::Nanos& known = aside.answered_in;
     known = known == 0 ? *took : known + (*took - known) / kPart;

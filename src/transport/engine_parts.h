@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "blocks/parity_turns.h"
 #include "blocks/sizes.h"
+#include "clocks/peer_trips.h"
 #include "clocks/receive_clock.h"
 #include "clocks/step_clock.h"
 #include "transport/attendance.h"
@@ -37,8 +38,6 @@
 #include "wire/header.h"
 
 namespace alm::transport::engine {
-
-inline constexpr PeerId kNobody = ~PeerId{0};
 
 // What the parts of the engine know, and what is said in one line.
 struct Parts {
@@ -68,9 +67,7 @@ struct Parts {
   // What is lost decides how many parities blocks get. In steps and over several paths there are
   // none, and a gap need not be a loss.
   bool counts_losses() const { return config.parities && !trains.any() && !paths.any(); }
-  clocks::SeenTrips seen_trips() const {
-    return {delays.answers().round_trip(), farthest, farthest_answer};
-  }
+  clocks::SeenTrips seen_trips() const { return trips.seen(delays.answers().round_trip()); }
   void timer_at(base::Nanos when) { next_timer = std::min(next_timer, when); }
   base::Nanos look_delay() const {
     return delays.look(peers.size(), frame_time, congestion.yielding());
@@ -101,9 +98,7 @@ struct Parts {
   std::uint64_t cycle_packets = 1;  // packets between two turns of a partner
   base::Nanos frame_time = 0;
   std::uint32_t answer_turn = 0;
-  // Peer, by its shortest round trip, and its shortest answer, when the last exchange ended.
-  base::Nanos farthest = 0, farthest_answer = 0;
-  PeerId asks = kNobody;  // is asked how far away it is when something is sent to it
+  clocks::PeerTrips trips;
   base::Nanos next_timer = base::kNever;
   base::Nanos next_step_at = base::kNever;
   Sizes sizes;

@@ -2,7 +2,6 @@
 // the send rule.
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "transport/engine_parts.h"
 
@@ -42,9 +41,9 @@ void count_sent(Parts& e, base::Nanos now, const Emission& sent) {
   e.timer_at(now + e.look_delay());
   e.peers[sent.peer].quiet_since = now;
   // An answer about the exchange before would not be timed.
-  if (sent.peer == e.asks && e.asides[sent.peer].tail.outstanding() == 0) {
-    e.queue_probe(std::exchange(e.asks, kNobody));
-  }
+  if (!e.trips.asks(sent.peer) || e.asides[sent.peer].tail.outstanding() > 0) return;
+  e.trips.asked();
+  e.queue_probe(sent.peer);
 }
 
 // A block far ahead of its acks, or the end of one to a peer that has nothing to send us.

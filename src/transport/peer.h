@@ -38,12 +38,10 @@ struct Aside {
   ReceiveWindow early;
   std::uint64_t reply_exchange = 0;
   std::uint32_t bitmap_turn = 0;
-  std::uint32_t probed_since = 0;    // the first of the probes since which nothing was sent
-  std::uint32_t asked = 0;           // number of the probe whose answer is timed; 0: none
-  base::Nanos asked_at = 0;          // when that probe was sent
-  base::Nanos answered_in = 0;       // the time to an answer that was not held back; 0: none
-  base::Nanos answered_at_best = 0;  // the shortest to one to a probe; 0: none
-  base::Nanos carried_in = 0;        // the shortest time to an acknowledgement; 0: none
+  std::uint32_t probed_since = 0;  // the first of the probes since which nothing was sent
+  std::uint32_t asked = 0;         // number of the probe whose answer is timed; 0: none
+  base::Nanos asked_at = 0;        // when that probe was sent
+  base::Nanos answered_in = 0;     // the time to an answer that was not held back; 0: none
 };
 
 }  // namespace alm::transport

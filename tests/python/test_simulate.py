@@ -25,6 +25,7 @@ from allemande.simulation.case import JSON_KEYS, Result, make_case, run_case, si
 from allemande.simulation.networks import find_cluster
 from allemande.simulation.parallel import run_cases
 from allemande.simulation.trace import RECORD, queue_lengths
+from allemande.study.without_file import exchanges_on
 from allemande.study.wrong_files import LIES
 from allemande.topology import load_cluster, parse_cluster
 
@@ -377,6 +378,19 @@ def test_a_file_with_a_tenth_of_the_rate_is_not_believed_for_long() -> None:
     assert true["files_distrusted"] == 0
     assert lied["files_distrusted"] == 32
     assert sum(lied["exchange_s"]) <= 1.05 * sum(true["exchange_s"])
+
+
+@pytest.mark.parametrize(("seed", "lie"), [(15, "latencies-none"), (17, "latencies-tenth")])
+def test_a_file_whose_latencies_are_too_small_is_not_believed_for_long(seed: int, lie: str) -> None:
+    """Windows are made for ways that hold few packets: links idle until peers have been asked."""
+    cluster, options = exchanges_on(seed, 20_000)
+    told = parse_cluster(LIES[lie](cluster.to_toml()), "near.toml")
+    true = _core.simulate(cluster, options, None)
+    lied = _core.simulate(cluster, options, None, told)
+    assert true["files_distrusted"] == 0
+    assert lied["files_distrusted"] == len(cluster.hosts)
+    assert lied["exchange_s"][1] >= 3 * true["exchange_s"][1], "it costs something at first"
+    assert sum(lied["exchange_s"][10:]) <= 1.1 * sum(true["exchange_s"][10:])
 
 
 @pytest.mark.parametrize("lateness_us", [0, 300, 3_000, 30_000])
