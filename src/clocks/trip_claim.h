@@ -3,8 +3,8 @@
 // A window that is too small for the links leaves them idle, and nothing but the file says what is
 // too small. Two things together show that the file is wrong: exchanges take clearly longer than
 // they do with that window on the file's links, without a loss; and even the shortest time in which
-// the farthest peer has answered is longer than the file's links, and a window's packets in their
-// queues, would make it. Either alone says little: any rank may be late, and who leaves no link
+// the farthest peer has answered is longer than the file's links, and a window's packets in queues
+// both ways, would make it. Either alone says little: any rank may be late, and who leaves no link
 // idle has nothing to win.
 //
 // Acknowledgements that ride on data wait for their turn, and for late ranks. Where they take that
@@ -40,7 +40,7 @@ class TripClaim {
         static_cast<double>(packets) * static_cast<double>(packet_) +
         std::ceil(static_cast<double>(packets) / window) * static_cast<double>(round_trip_);
     if (static_cast<double>(took) < kClearly * needs) return;
-    const base::Nanos queued = static_cast<base::Nanos>(window) * packet_;
+    const base::Nanos queued = 2 * static_cast<base::Nanos>(window) * packet_;  // on both ways
     const base::Nanos least = std::max(kTimesAsLong * round_trip_, round_trip_ + queued + waking_);
     asks_ = seen.farthest >= least && questions_ < kQuestions;
     if (seen.answered >= least) ++contradicted_;

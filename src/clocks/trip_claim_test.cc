@@ -53,7 +53,7 @@ TEST(TripClaim, WhatTakesAsLongAsTheFileSaysRefutesNothing) {
 
 TEST(TripClaim, AnAnswerThatTheWindowsPacketsExplainRefutesNothing) {
   TripClaim told = claim();
-  constexpr base::Nanos kQueued = kToldTrip + kUnderWay * kFrame + kWaking - 1;
+  constexpr base::Nanos kQueued = kToldTrip + 2 * kUnderWay * kFrame + kWaking - 1;
   for (int i = 0; i < 10; ++i) {
     leaves_idle(told, kUnderWay, kQueued, kQueued);
     leaves_idle(told, 1, 2 * kToldTrip - 1, 2 * kToldTrip - 1);
