@@ -18,9 +18,12 @@ class PeerTrips {
   explicit PeerTrips(std::size_t peers) : trips_(peers) {}
 
   // An acknowledgement of this peer came after so long.
-  void carried(std::uint32_t peer, base::Nanos took) { shorten(&trips_[peer].carried, took); }
-  // .. and it answered a question, which nothing held back.
-  void answered(std::uint32_t peer, base::Nanos took) { shorten(&trips_[peer].answered, took); }
+  void carried(std::uint32_t peer, base::Nanos took) {
+    base::Nanos& known = trips_[peer].carried;
+    known = known == 0 ? took : std::min(known, took);
+  }
+  // .. and nothing held it back: the peer was asked.
+  void answered(std::uint32_t peer) { trips_[peer].answers = true; }
 
   // An exchange is over: from now on seen() counts what it has shown. `asks`: the farthest peer is
   // to be asked.
@@ -28,7 +31,8 @@ class PeerTrips {
     seen_ = {};
     std::uint32_t farthest = 0;
     for (std::uint32_t peer = 0; peer < trips_.size(); ++peer) {
-      seen_.answered = std::max(seen_.answered, trips_[peer].answered);
+      // It may have answered late once, and acknowledged sooner since.
+      if (trips_[peer].answers) seen_.answered = std::max(seen_.answered, trips_[peer].carried);
       if (trips_[peer].carried <= seen_.farthest) continue;
       seen_.farthest = trips_[peer].carried;
       farthest = peer;
@@ -44,11 +48,9 @@ class PeerTrips {
 
  private:
   struct Trip {
-    base::Nanos carried = 0, answered = 0;  // 0: none yet
+    base::Nanos carried = 0;  // 0: none yet
+    bool answers = false;
   };
-  static void shorten(base::Nanos* known, base::Nanos took) {
-    *known = *known == 0 ? took : std::min(*known, took);
-  }
 
   std::vector<Trip> trips_;
   SeenTrips seen_;

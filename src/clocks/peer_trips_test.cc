@@ -12,13 +12,17 @@ TEST(PeerTrips, TheShortestTimeOfAPeerCountsAndTheFarthestPeer) {
   trips.carried(0, 30);
   trips.carried(1, 70);
   trips.carried(1, 50);
-  trips.answered(1, 45);
-  trips.answered(2, 40);
+  trips.carried(2, 40);
+  trips.answered(2);
   EXPECT_EQ(trips.seen(10).farthest, 0) << "the exchange runs";
   trips.end(false);
   EXPECT_EQ(trips.seen(10).nearest, 10);
   EXPECT_EQ(trips.seen(10).farthest, 50);
-  EXPECT_EQ(trips.seen(10).answered, 45);
+  EXPECT_EQ(trips.seen(10).answered, 40) << "the farthest was not asked";
+  trips.answered(1);
+  trips.carried(1, 45);
+  trips.end(false);
+  EXPECT_EQ(trips.seen(10).answered, 45) << "it has acknowledged sooner since";
 }
 
 TEST(PeerTrips, TheFarthestPeerIsAskedOnce) {

@@ -6,7 +6,7 @@
 namespace alm::clocks {
 
 // Round trips of the nearest peer and of the farthest, each the shortest of that peer; 0: none yet.
-// `answered`: of the farthest, by answers that nothing held back.
+// `answered`: of the farthest of those that were asked, whose answers nothing held back.
 struct SeenTrips {
   base::Nanos nearest = 0;
   base::Nanos farthest = 0;

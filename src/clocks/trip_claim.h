@@ -31,8 +31,8 @@ class TripClaim {
   TripClaim(base::Nanos round_trip, base::Nanos packet, base::Nanos waking)
       : round_trip_(round_trip), packet_(packet), waking_(waking) {}
 
-  // An exchange in which all ranks sent so many packets, with this window, took so long and lost
-  // nothing.
+  // An exchange in which all ranks sent so many packets, with this window, took so long, lost
+  // nothing, and did not yield to others, whose packets in queues are no distance.
   void exchanged(base::Nanos took, std::uint64_t packets, std::uint32_t window,
                  const SeenTrips& seen) {
     if (packet_ <= 0 || packets <= window) return;
@@ -43,7 +43,7 @@ class TripClaim {
     const base::Nanos queued = 2 * static_cast<base::Nanos>(window) * packet_;  // on both ways
     const base::Nanos least = std::max(kTimesAsLong * round_trip_, round_trip_ + queued + waking_);
     asks_ = seen.farthest >= least && questions_ < kQuestions;
-    if (seen.answered >= least) ++contradicted_;
+    contradicted_ = seen.answered >= least ? contradicted_ + 1 : 0;
   }
   // Whether the farthest peer is to be asked in the next exchange. Once after each.
   bool take_question() {
@@ -61,7 +61,7 @@ class TripClaim {
   static constexpr std::uint32_t kTimes = 2, kQuestions = 8;
 
   base::Nanos round_trip_ = 0, packet_ = 0, waking_ = 0;
-  std::uint32_t contradicted_ = 0;  // exchanges
+  std::uint32_t contradicted_ = 0;  // exchanges in a row, of those that leave links idle
   std::uint32_t questions_ = 0;
   bool asks_ = false;
 };

@@ -28,6 +28,15 @@ TEST(TripClaim, IdleLinksAndLongAnswersRefuteItTheSecondTime) {
   EXPECT_TRUE(told.refuted());
 }
 
+TEST(TripClaim, AShorterAnswerBetweenThemRefutesNothing) {
+  TripClaim told = claim();
+  for (int i = 0; i < 10; ++i) {
+    leaves_idle(told, kUnderWay, kFar, kFar);
+    leaves_idle(told, kUnderWay, kFar, kToldTrip);
+  }
+  EXPECT_FALSE(told.refuted());
+}
+
 TEST(TripClaim, LateAcknowledgementsAskAFewTimesAndRefuteNothing) {
   TripClaim told = claim();
   EXPECT_FALSE(told.take_question());

@@ -67,7 +67,7 @@ struct Config {
   // is not known. 0: window_packets is known.
   std::uint32_t seeks_from = 0;
   // The same where window_packets is known, from when exchanges have refuted the cluster file on
-  // (Engine::distrust_file); 0: it stays.
+  // (Engine::distrust_file, clocks/trip_claim.h); 0: it stays.
   std::uint32_t refuted_seeks_from = 0;
   std::uint32_t refuted_window_packets = 0;
   // Larger windows are attempted (clocks/climb.h), with trains of up to so many packets.

@@ -27,7 +27,8 @@ class Congestion {
         sends_(std::max(config.window_packets, config.burst_packets)),
         pipe_(config.idle_round_trip),
         climb_(config.link_time, first),
-        trips_(2 * config.latency, config.limit_time, config.timer_least),
+        trips_(2 * config.latency, config.refuted_window_packets > 0 ? config.limit_time : 0,
+               config.timer_least),
         idle_round_trip_(config.idle_round_trip),
         wake_(config.timer_least / 2),
         limit_time_(config.limit_time),
@@ -59,7 +60,7 @@ class Congestion {
            std::optional<std::uint64_t> number = std::nullopt) {
     was_lossy_ = lossy_;
     measure(now, false);
-    if (number && !lossy_) {
+    if (number && !lossy_ && !yield_.yielding()) {
       trips_.exchanged(now - began_, sends_.count(), window(), seen);
     }
     if (!seeks_) return;

@@ -108,7 +108,6 @@ void seek_window(Parts& e) {
 // Peers are farther away than the file says; what it says of rates may be right.
 void distrust_trips(Parts& e) {
   Config& config = e.config;
-  if (config.refuted_window_packets == 0) return;
   seek_window(e);
   config.idle_round_trip = e.seen_trips().answered;
   config.latency = config.idle_round_trip / 2;

@@ -19,7 +19,7 @@ void measure_answer(Parts& e, base::Nanos now, PeerId id, std::uint32_t cumulati
   std::optional<base::Nanos> took;
   if (echoes) {
     took = Probes::took(now, e.peers[id], &aside, body->echo);
-    if (took) e.trips.answered(id, *took);
+    if (took) e.trips.answered(id);
   } else {
     const std::uint32_t come = gap ? body->seen : cumulative;
     if (come <= std::max(window.acked, window.epoch_next)) return;  // known, or sent again

@@ -67,6 +67,8 @@ def find_core_buffering(
     frame_s = frame_bits(bed, bed.datagram_bytes) / min(one.value for one in rates if one)
     own = may_send(links, leaves[first][:-1], uplinks[first])
     rest = [host for k in order[2:] for host in may_send(links, leaves[k], uplinks[k])]
+    if not own or not rest:
+        return Buffering(UNDETERMINED)
     into = leaves[full_leaf]
 
     def filling(senders: Sequence[int]) -> list[Stream]:
