@@ -157,8 +157,8 @@ void Engine::start(base::Nanos now, const Rounds& rounds, const BlockSizes& send
                    bool reports_arrivals) {
   assert(!parts_.numbers.running() && !parts_.abandoned);
   assert(rounds.send_begin.size() == rounds.recv_begin.size());
-  if (parts_.congestion.refutes_trips()) distrust_trips(parts_);
   assert(withheld.empty() || withheld.size() == parts_.peers.size());
+  if (parts_.congestion.refutes_trips()) distrust_trips(parts_);
   parts_.numbers.enter();
   parts_.silence.begin(now);
   parts_.rounds = &rounds;

@@ -70,12 +70,9 @@ def find_core_buffering(
     if not own or not rest:
         return Buffering(UNDETERMINED)
     into = leaves[full_leaf]
+    filling = [Stream(one, into[k % len(into)], SHARE) for k, one in enumerate([*own, *rest])]
 
-    def filling(senders: Sequence[int]) -> list[Stream]:
-        return [Stream(host, into[k % len(into)], SHARE) for k, host in enumerate(senders)]
-
-    def beside(senders: Sequence[int], frames: float) -> Small | None:
-        streams = filling(senders)
+    def beside(streams: Sequence[Stream], frames: float) -> Small | None:
         ends = leaves[first][-1], leaves[idle_leaf][-1]
         return small_packets_beside(bed, streams, *ends, links, frames)
 
@@ -83,13 +80,13 @@ def find_core_buffering(
     held = port.buffer_packets
     waited = lost = 0.0
     for frames in FRAMES:
-        calm, full = beside(own, frames), beside([*own, *rest], frames)
+        calm, full = beside(filling[: len(own)], frames), beside(filling, frames)
         if calm is None or full is None or calm.loss > 0 or calm.wait_s >= WAITS_FRAMES * frame_s:
             return Buffering(UNDETERMINED)
         waited = (full.wait_s - calm.wait_s) / frame_s
         if waited >= WAITS_FRAMES:
             # Without losses it may have been told to pause.
-            loses = held or overload(bed, [filling([*own, *rest])], links)[0].buffer_packets
+            loses = held or overload(bed, [filling], links)[0].buffer_packets
             return Buffering(INPUT if loses else UNDETERMINED)
         lost = full.loss
         if lost >= LOST:

@@ -147,6 +147,13 @@ def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
                 found.setdefault(sender, []).extend(rates)
         return again
 
+    def rate_bit_s(sender: int) -> float:
+        return float(np.median(found.get(sender, [0.0])))
+
+    def measure_alone(sender: int) -> None:
+        found.pop(sender, None)
+        measure([sender])
+
     step = max(1, ranks // AT_ONCE) if ranks >= AT_ONCE else ranks
     together = -(-ranks // step)
     for first in range(step):
@@ -154,14 +161,13 @@ def measure_up_rates(bed: Bed, rough_bit_s: float) -> list[Estimate]:
         again = measure(senders)
         if len(senders) == 1:
             continue
-        slow = min(senders, key=lambda sender: float(np.median(found.get(sender, [0.0]))))
-        together_bit_s = float(np.median(found.pop(slow, [0.0])))
-        measure([slow])
-        alone_bit_s = float(np.median(found.get(slow, [0.0])))
-        for sender in senders if alone_bit_s > FASTER_ALONE * together_bit_s else again:
+        slow = min(senders, key=rate_bit_s)
+        together_bit_s = rate_bit_s(slow)
+        measure_alone(slow)
+        shared = rate_bit_s(slow) > FASTER_ALONE * together_bit_s
+        for sender in senders if shared else again:
             if sender != slow:
-                found.pop(sender, None)
-                measure([sender])
+                measure_alone(sender)
     # Where processes were not called in time, or kernels stamped packets late, rates do not agree.
     for rank in range(ranks):
         for _ in range(AGAIN):
