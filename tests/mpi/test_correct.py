@@ -24,6 +24,12 @@ def test_types_with_large_counts_are_as_any_other(bench: Bench) -> None:
     assert not done.warnings
 
 
+def test_bytes_that_change_places_are_packed(bench: Bench) -> None:
+    done = bench.run("places", env=ALWAYS_OURS)
+    done.check()
+    assert done.stats["exchanges"] == 36 * len(bench.lab.hosts)
+
+
 def test_threads_on_communicators_of_their_own_exchange(bench: Bench) -> None:
     done = bench.run("correct", "threads")
     done.check()

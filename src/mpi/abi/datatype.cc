@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/mix.h"
 #include "mpi/abi/handle.h"
 
 namespace alm::mpi {
@@ -17,11 +16,6 @@ namespace {
 constexpr std::int64_t kPortionBytes = 1 << 30;
 
 constexpr int kTooLarge = MPI_ERR_COUNT;
-
-std::byte pattern(std::int64_t index) {  // differs between any two places that matter
-  const auto word = base::mix(static_cast<std::uint64_t>(index) + base::kGolden);
-  return static_cast<std::byte>(word >> 56);
-}
 
 // How many of each its constructor was given. By the form with large counts where the library has
 // it: of types made by the _c constructors the other one fails, into the program's error handler.
@@ -55,16 +49,24 @@ bool is_named(const messages::MpiApi& api, MPI_Datatype type) {
 // Both libraries pack into the bare bytes of the signature (no header, native byte order); whether
 // one element comes out as it lies in memory is therefore seen by packing one. The constructors of
 // the type alone do not tell: an indexed type may permute its bytes without leaving a gap.
+//
+// Each byte has to carry its place, or bytes that change places look alike. A place has several
+// bytes, of which an element carries one at a time.
 bool packs_to_itself(const Packing& packing, MPI_Datatype type, std::int64_t size) {
+  constexpr int kBitsPerByte = 8;
   const auto bytes = static_cast<std::size_t>(size);
   const auto element = std::make_unique_for_overwrite<std::byte[]>(2 * bytes);
-  for (std::int64_t i = 0; i < size; ++i) element[static_cast<std::size_t>(i)] = pattern(i);
-  int position = 0;
-  if (packing.api.Pack(element.get(), 1, type, element.get() + bytes, static_cast<int>(size),
-                       &position, packing.comm) != MPI_SUCCESS) {
-    return false;
+  std::byte* const packed = element.get() + bytes;
+  for (int shift = 0; shift == 0 || (bytes - 1) >> shift != 0; shift += kBitsPerByte) {
+    for (std::size_t i = 0; i < bytes; ++i) element[i] = static_cast<std::byte>(i >> shift);
+    int position = 0;
+    if (packing.api.Pack(element.get(), 1, type, packed, static_cast<int>(size), &position,
+                         packing.comm) != MPI_SUCCESS) {
+      return false;
+    }
+    if (position != size || std::memcmp(element.get(), packed, bytes) != 0) return false;
   }
-  return position == size && std::memcmp(element.get(), element.get() + bytes, bytes) == 0;
+  return true;
 }
 
 int copy_nothing(MPI_Datatype, int, void*, void*, void*, int* flag) {

@@ -12,7 +12,9 @@
 namespace alm::mpi {
 namespace {
 
-// An MPI library with derived types of 8 bytes: those of odd number turn their bytes round.
+// An MPI library with derived types of 8 bytes, of which those of odd number turn their bytes
+// round. Types from kSwaps on have 70,000 bytes, and swap two: that of kSwaps + n the bytes 5 and 5
+// + n.
 class Types {
  public:
   Types() { types_ = this; }
@@ -21,6 +23,7 @@ class Types {
   Types& operator=(const Types&) = delete;
 
   static constexpr std::int64_t kBytes = 8;
+  static constexpr int kSwaps = 1000, kLongBytes = 70000;
   int packed = 0;  // calls of MPI_Pack
 
   static messages::MpiApi api();
@@ -41,9 +44,9 @@ class Types {
 
 messages::MpiApi Types::api() {
   messages::MpiApi api;
-  api.Type_get_true_extent_x = [](MPI_Datatype, MPI_Count* lower, MPI_Count* extent) {
+  api.Type_get_true_extent_x = [](MPI_Datatype type, MPI_Count* lower, MPI_Count* extent) {
     *lower = 0;
-    *extent = kBytes;
+    *extent = to_opaque(type) < kSwaps ? kBytes : kLongBytes;
     return MPI_SUCCESS;
   };
   api.Type_get_envelope = [](MPI_Datatype, int*, int*, int*, int* combiner) {
@@ -54,9 +57,13 @@ messages::MpiApi Types::api() {
     ++types_->packed;
     const auto* from = static_cast<const std::byte*>(in);
     auto* to = static_cast<std::byte*>(out);
-    std::copy_n(from, kBytes, to);
-    if (to_opaque(type) % 2 == 1) std::reverse(to, to + kBytes);
-    *position = kBytes;
+    *position = to_opaque(type) < kSwaps ? kBytes : kLongBytes;
+    std::copy_n(from, *position, to);
+    if (to_opaque(type) >= kSwaps) {
+      std::swap(to[5], to[5 + to_opaque(type) - kSwaps]);
+    } else if (to_opaque(type) % 2 == 1) {
+      std::reverse(to, to + kBytes);
+    }
     return MPI_SUCCESS;
   };
   api.Type_create_keyval = [](MPI_Type_copy_attr_function*, MPI_Type_delete_attr_function*,
@@ -79,6 +86,24 @@ messages::MpiApi Types::api() {
 
 job::TypedBuffer buffer_of(int type) {
   return {nullptr, 1, to_opaque(Types::type(type)), Types::kBytes, Types::kBytes};
+}
+
+TEST(Datatype, BytesThatChangePlacesAreSeenWhicheverTheyAre) {
+  Types types;
+  const messages::MpiApi api = Types::api();
+  const Packing packing{api, MPI_Comm{}, make_type_keyval(api)};
+  const auto swaps = [](int apart) {
+    const int number = Types::kSwaps + apart;
+    return job::TypedBuffer{nullptr, 1, to_opaque(Types::type(number)), Types::kLongBytes,
+                            Types::kLongBytes};
+  };
+  EXPECT_TRUE(is_contiguous(packing, swaps(0)));
+  for (int apart = 1; apart < 1024; ++apart) {
+    EXPECT_FALSE(is_contiguous(packing, swaps(apart))) << apart;
+  }
+  for (const int apart : {256 * 256, 256 * 256 + 1, 3 * 256}) {
+    EXPECT_FALSE(is_contiguous(packing, swaps(apart))) << apart;
+  }
 }
 
 TEST(Datatype, ADerivedTypeIsPackedOnceToSeeItsLayout) {
