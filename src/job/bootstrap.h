@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 
@@ -26,6 +27,16 @@ struct TypedBuffer {
 
   std::uint64_t bytes() const { return static_cast<std::uint64_t>(count * size); }
 };
+
+// So many buffers as this one, one after the other.
+inline std::vector<TypedBuffer> in_a_row(const TypedBuffer& first, std::size_t count) {
+  std::vector<TypedBuffer> all(count, first);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto at = i * static_cast<std::uintptr_t>(first.count * first.extent);
+    all[i].base = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(first.base) + at);
+  }
+  return all;
+}
 
 class Bootstrap {
  public:

@@ -99,14 +99,10 @@ std::vector<Job::LocalAddress> Job::local_addresses() const {
     return {{io::choose_local_address(options.interface, peer), "ALLEMANDE_INTERFACE"}};
   }
   if (cluster) {
-    std::vector<std::size_t> ranked{0};
-    const char* why = "the first of the host's links in the cluster file";
-    if (links() == 1) {
-      if (auto found = ranked_links(*cluster, hosts()); !found.empty()) ranked = std::move(found);
-      why = "of the host's links in the cluster file the fastest";
-    }
+    const char* const why = links() == 1 ? "of the host's links in the cluster file the fastest"
+                                         : "the first of the host's links in the cluster file";
     std::vector<LocalAddress> found;
-    for (const std::size_t link : ranked) {
+    for (const std::size_t link : links_tried()) {
       const auto id = find_host(*cluster, host);
       const topology::Host::Nic nic =
           id ? nic_of(cluster->hosts[id->value], link) : topology::Host::Nic{};
@@ -141,6 +137,12 @@ std::vector<Job::LocalAddress> Job::local_addresses() const {
   return {{io::choose_local_address("", peer), "by the route to another host"}};
 }
 
+std::vector<std::size_t> Job::links_tried() const {
+  if (links() > 1) return {0};
+  auto found = ranked_links(*cluster, hosts());
+  return found.empty() ? std::vector<std::size_t>{0} : found;
+}
+
 // The option `interface` may be set on some hosts alone. No host then looks for another network.
 bool Job::names_interface() const {
   return std::any_of(records.begin(), records.end(),
@@ -153,6 +155,8 @@ void Job::choose_network(CommHandle world) {
     return !find_host(*cluster, host_of(record.host));
   };
   if (cluster && std::any_of(records.begin(), records.end(), is_unknown)) return;  // refused later
+  // Those that the file names no port of have other addresses to choose from than the others.
+  if (cluster && names_some(*cluster, hosts(), links_tried().front())) return;
   const auto found = local_addresses();
   if (found.size() < 2) return;
   std::vector<std::string> addresses;

@@ -106,7 +106,8 @@ struct Job {
   };
   // The best first; as many on every rank.
   std::vector<LocalAddress> local_addresses() const;
-  bool names_interface() const;  // on some host; equal on all ranks
+  std::vector<std::size_t> links_tried() const;  // of the cluster file; equal on all ranks
+  bool names_interface() const;                  // on some host; equal on all ranks
   base::Result<std::unique_ptr<io::Driver>> open();
 
   std::mutex mutex_;  // threads may bring up different communicators at once

@@ -31,6 +31,10 @@ std::map<std::uint32_t, std::vector<double>> rates_of(const topology::Cluster& c
   return rates;
 }
 
+bool is_named(const topology::Host::Nic& nic) {
+  return !nic.address.empty() || !nic.interface.empty();
+}
+
 // Whether a host has the address that another one has chosen, as all have that of a bridge for
 // containers.
 bool shares_an_address(std::span<const std::vector<InterfaceAddress>> hosts,
@@ -91,6 +95,14 @@ std::vector<InterfaceAddress> common_subnets(std::span<const std::vector<Interfa
   return out;
 }
 
+bool names_some(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                std::size_t link) {
+  const auto named = std::count_if(hosts.begin(), hosts.end(), [&](const base::HostId host) {
+    return is_named(nic_of(cluster.hosts[host.value], link));
+  });
+  return named > 0 && static_cast<std::size_t>(named) < hosts.size();
+}
+
 std::vector<std::size_t> ranked_links(const topology::Cluster& cluster,
                                       std::span<const base::HostId> hosts) {
   const auto rates = rates_of(cluster, hosts);
@@ -98,8 +110,7 @@ std::vector<std::size_t> ranked_links(const topology::Cluster& cluster,
   for (std::size_t link = 0; link < topology::kHostLinksMax; ++link) {
     double slowest = std::numeric_limits<double>::infinity();
     for (const auto& [host, of_host] : rates) {
-      const topology::Host::Nic nic = nic_of(cluster.hosts[host], link);
-      const bool has_it = link < of_host.size() && !(nic.address.empty() && nic.interface.empty());
+      const bool has_it = link < of_host.size() && is_named(nic_of(cluster.hosts[host], link));
       slowest = has_it ? std::min(slowest, of_host[link]) : 0;
       if (!has_it) break;
     }

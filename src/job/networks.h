@@ -29,4 +29,8 @@ std::vector<InterfaceAddress> common_subnets(std::span<const std::vector<Interfa
 std::vector<std::size_t> ranked_links(const topology::Cluster& cluster,
                                       std::span<const base::HostId> hosts);
 
+// Whether the file names an address or an interface at this link of some of the hosts, not of all.
+bool names_some(const topology::Cluster& cluster, std::span<const base::HostId> hosts,
+                std::size_t link);
+
 }  // namespace alm::job
