@@ -107,6 +107,7 @@ void SummaryOutput::begin(std::string path, std::uint32_t rank, std::uint32_t ra
   rank_ = rank;
   ranks_ = ranks;
   due_ = tally_.begun() + kRefreshFirst;
+  process_ = getpid();
   begun_ = true;
   SummaryOutput* none = nullptr;
   if (!at_signals_too || !at_signals.compare_exchange_strong(none, this)) return;
@@ -120,14 +121,17 @@ void SummaryOutput::disarm() {
   uninstall();
 }
 
+// A child by fork() has all of it, and its end is none of the rank's.
+bool SummaryOutput::is_ours() const { return begun_ && getpid() == process_; }
+
 void SummaryOutput::say(const char* end) {
-  if (!begun_ || said_.exchange(true)) return;
+  if (!is_ours() || said_.exchange(true)) return;
   write(end);
 }
 
 void SummaryOutput::refresh(base::Nanos at) {
   base::Nanos due = due_.load(std::memory_order_relaxed);
-  if (!begun_ || path_.empty() || at < due) return;
+  if (!is_ours() || path_.empty() || at < due) return;
   const base::Nanos next = at + std::min(at - tally_.begun(), kRefreshEvery);
   if (due_.compare_exchange_strong(due, next)) write("so far");
 }

@@ -2,6 +2,8 @@
 // MPI_Abort, when the program ends without either, or by a signal that ends it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -33,11 +35,13 @@ class SummaryOutput {
   const std::string& path() const { return path_; }
 
  private:
+  bool is_ours() const;
   void write(const char* end);
   void disarm();
 
   const Tally& tally_;
   bool begun_ = false;
+  pid_t process_ = 0;  // that has begun it
   std::string path_, part_;
   std::uint32_t rank_ = 0, ranks_ = 0;
   std::atomic<bool> said_ = false;

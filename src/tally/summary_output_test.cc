@@ -87,6 +87,22 @@ TEST_F(SummaryOutputTest, LeavesTheProgramsOwnHandlersAlone) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
+TEST_F(SummaryOutputTest, AChildSaysNothing) {
+  for (const int number : {0, SIGTERM}) {
+    ends_by([number](SummaryOutput& output) {
+      const pid_t child = fork();
+      if (child == 0) {
+        if (number != 0) raise(number);
+        output.say("at the end, without MPI_Finalize");
+        output.refresh(2 * base::kSecond);
+        _exit(0);
+      }
+      waitpid(child, nullptr, 0);
+    });
+    EXPECT_EQ(contents(path_), "") << number;
+  }
+}
+
 TEST_F(SummaryOutputTest, TheFileIsWrittenNowAndThen) {
   ends_by([this](SummaryOutput& output) {
     output.refresh(base::kSecond / 2);  // too early
