@@ -11,6 +11,12 @@ LATE_S = 3
 MUCH_MORE_S = 40  # what hangs is ended much later
 
 
+def test_a_communicator_of_a_session_is_freed_after_it(bench: Bench) -> None:
+    done = bench.run("sessions")
+    done.check()
+    assert not done.warnings
+
+
 # The others believe it lost after a second; with something pending MPICH hangs in MPI_Finalize.
 @pytest.mark.parametrize("who", [-1, 3])
 def test_who_comes_late_to_the_end_costs_its_lateness(bench: Bench, who: int) -> None:

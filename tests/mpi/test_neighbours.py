@@ -81,6 +81,13 @@ def test_nonblocking_forms_that_pass_through(bench: Bench, env: dict[str, str]) 
     assert done.stats["nonblocking"] == 0
 
 
+def test_a_side_without_neighbours_is_not_looked_at(bench: Bench) -> None:
+    done = bench.run("idle_side", "5", "5000")
+    done.check()
+    assert done.stats["exchanges"] == 5 * len(bench.lab.hosts)
+    assert not done.warnings
+
+
 def test_on_trial_with_the_librarys_own(bench: Bench) -> None:
     # So few bytes that nobody expects a call of the library to stall.
     argv = ("neighbours", "random", "5", "1200", "100")

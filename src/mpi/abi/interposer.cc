@@ -151,14 +151,15 @@ void Interposer::passed_by(const char* name, const void* next) {
 }
 
 void Interposer::finalising() {
-  if (inside || session_ == nullptr || std::exchange(finalised_, true)) return;
+  if (inside || session_ == nullptr || finalised_.exchange(true)) return;
   const Inside guard;
   session_->finish();
   if (library_->finalises_deaf()) settle(library_->api());
 }
 
 void Interposer::freeing(const void* comm) {
-  if (session_ == nullptr || comm == nullptr) return;
+  // A communicator of MPI sessions may be freed after MPI_Finalize.
+  if (session_ == nullptr || finalised_ || comm == nullptr) return;
   MPI_Comm handle = *static_cast<const MPI_Comm*>(comm);
   if (handle != library_->api().comm_null) session_->forget(to_opaque(handle));
 }
@@ -170,29 +171,31 @@ const int* Interposer::keep(std::vector<int> values) {
 
 std::optional<courier::AlltoallCall> Interposer::describe_call(
     const entry::Arguments& given) const {
-  const auto& api = library_->api();
-  const auto &send = given.send, &recv = given.recv;
-  const auto send_type = from_opaque<MPI_Datatype>(send.type);
-  const auto recv_type = from_opaque<MPI_Datatype>(recv.type);
   const auto comm = from_opaque<MPI_Comm>(given.comm);
-  if (comm == api.comm_null) return std::nullopt;
+  if (comm == library_->api().comm_null) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.name = name_of(given);
-  call.in_place = send.base == MPI_IN_PLACE;
+  call.in_place = given.send.base == MPI_IN_PLACE;
   call.persistent = given.info.has_value();
-  if (recv.count < 0 || recv_type == api.datatype_null) return std::nullopt;
-  if (!call.in_place && (send.count < 0 || send_type == api.datatype_null)) return std::nullopt;
-  const Packing packing = ops_->packing();
-  if (!is_usable(packing, recv_type) || !(call.in_place || is_usable(packing, send_type))) {
-    return std::nullopt;
-  }
-  if (describe(api, recv.base, recv.count, recv_type, call.recv) != MPI_SUCCESS)
-    return std::nullopt;
-  if (!call.in_place && describe(api, send.base, send.count, send_type, call.send) != MPI_SUCCESS) {
-    return std::nullopt;
-  }
+  const auto received = describe_side(given.recv);
+  const auto sent = call.in_place ? job::TypedBuffer() : describe_side(given.send);
+  if (!received || !sent) return std::nullopt;
+  call.recv = *received;
+  call.send = *sent;
   return call;
+}
+
+std::optional<job::TypedBuffer> Interposer::describe_side(
+    const entry::Arguments::Side& side) const {
+  const auto& api = library_->api();
+  const auto type = from_opaque<MPI_Datatype>(side.type);
+  if (side.count < 0 || type == api.datatype_null || !is_usable(ops_->packing(), type)) {
+    return std::nullopt;
+  }
+  job::TypedBuffer buffer;
+  if (describe(api, side.base, side.count, type, buffer) != MPI_SUCCESS) return std::nullopt;
+  return buffer;
 }
 
 std::optional<Interposer::Blocks> Interposer::describe_call(
@@ -231,18 +234,17 @@ std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::Arguments& given) const {
   const auto degrees = degrees_of_call(given);
   if (!degrees || given.send.base == MPI_IN_PLACE) return std::nullopt;
-  const auto call = describe_call(given);
-  if (!call) return std::nullopt;
-  const auto lay = [](const job::TypedBuffer& first, std::size_t blocks) {
-    std::vector<job::TypedBuffer> all(blocks, first);
-    const auto apart = static_cast<std::uintptr_t>(first.count * first.extent);
-    for (std::size_t i = 0; i < blocks; ++i) {
-      all[i].base =
-          reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(first.base) + i * apart);
-    }
-    return all;
+  // Where there are none, programs give what they like.
+  const auto lay = [&](const entry::Arguments::Side& side,
+                       std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {
+    if (blocks == 0) return std::vector<job::TypedBuffer>();
+    const auto first = describe_side(side);
+    return first ? std::optional(job::in_a_row(*first, blocks)) : std::nullopt;
   };
-  NeighbourBlocks blocks{lay(call->send, degrees->out), lay(call->recv, degrees->in), {}};
+  auto sent = lay(given.send, degrees->out);
+  auto received = lay(given.recv, degrees->in);
+  if (!sent || !received) return std::nullopt;
+  NeighbourBlocks blocks{*std::move(sent), *std::move(received), {}};
   blocks.call.one_size = true;
   return name(given, std::move(blocks));
 }

@@ -100,6 +100,7 @@ class Interposer {
   int raise(job::CommHandle comm, const char* function, const std::exception& failure) const;
   // The arguments as the session takes them. Nothing: invalid; the MPI library reports that.
   std::optional<courier::AlltoallCall> describe_call(const entry::Arguments& given) const;
+  std::optional<job::TypedBuffer> describe_side(const entry::Arguments::Side& side) const;
   struct Blocks {
     std::vector<job::TypedBuffer> send, recv;
     courier::BlockCall call;
@@ -120,7 +121,8 @@ class Interposer {
   std::unique_ptr<Library> library_;
   std::unique_ptr<AbiOps> ops_;
   std::unique_ptr<session::Session> session_;
-  bool initialised_ = false, finalised_ = false;
+  bool initialised_ = false;
+  std::atomic<bool> finalised_ = false;
   int asked_ = MPI_THREAD_SINGLE;  // the thread level, by the program; not known past a tool
   bool passed_by_ = false;         // MPI_Init did not come through PMPI_Init here
   std::atomic<bool> warned_ = false;
