@@ -301,6 +301,9 @@ def is_generated(name: str) -> bool:
 def generated_forms() -> str:
     """The grammar of generated names."""
 
+def check_toml(text: str, source_name: str) -> None:
+    """Refuses what is no TOML; the name is for messages."""
+
 def expand_hostlist(list: str) -> list[str]:
     """h[0-2],x -> h0 h1 h2 x (Slurm syntax)."""
 

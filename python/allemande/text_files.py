@@ -122,6 +122,9 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     except RecursionError:
         raise BadInput(f"{source}: not valid TOML: nested too deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
+        from allemande import _core
+
+        _core.check_toml(text, source)  # says what was expected
         line = re.search(r"at line (\d+)", str(error))
         number = line[1] if line else str(text.count("\n") + 1)
         raise BadInput(f"{source}:{number}: not valid TOML: {error}") from None

@@ -24,6 +24,7 @@ from allemande._core import (
 )
 from allemande.cluster_files import find_cluster_file
 from allemande.errors import BadInput
+from allemande.text_files import shown
 
 __all__ = [
     "Bisection",
@@ -43,14 +44,23 @@ __all__ = [
 NAME_CHARACTERS_MAX = 63  # of a host or switch
 
 
-def expand_hostlist(text: str) -> list[str]:
+def expand_hostlist(text: str, option: str = "") -> list[str]:
     """The names of a list in Slurm's syntax, `h[0-3,7],x`; at most 131072.
 
-    Raises BadInput for anything else, before a long list of long names is made.
+    Raises BadInput for anything else, before a long list of long names is made. The message begins
+    with `option`, if one gave the list.
     """
-    if not text.isprintable():  # some of this cannot even be passed on
-        raise BadInput(f"list of names {text[:60]!r}: has letters that no name has; expected none")
-    return list(_core.expand_hostlist(text))
+    place = f"{option}: " if option else ""
+    odd = next((letter for letter in text if not letter.isprintable()), None)
+    if odd is not None:  # some of these cannot even be passed on
+        raise BadInput(
+            f"{place}hostlist `{shown(text[:60])}`: has the character U+{ord(odd):04X}; "
+            "expected names of ASCII letters, digits and signs, separated by commas alone"
+        )
+    try:
+        return list(_core.expand_hostlist(text))
+    except BadInput as error:
+        raise BadInput(f"{place}{error}") from None
 
 
 def load_cluster(cluster: str | os.PathLike[str] | Path) -> Cluster:

@@ -216,7 +216,7 @@ def tables_for_pattern(cluster: Cluster, hosts: str | None, pattern: str, lmc: i
     names = [host.name for host in cluster.hosts]
     if hosts is not None:
         known = set(names)
-        names = expand_hostlist(hosts)
+        names = expand_hostlist(hosts, "--hosts")
         if unknown := [name for name in names if name not in known]:
             raise BadInput(f"cluster {cluster.name} has no host {unknown[0]!r}; expected its hosts")
         if twice := [name for name in names if names.count(name) > 1]:

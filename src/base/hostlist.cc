@@ -8,6 +8,8 @@
 #include <charconv>
 #include <optional>
 
+#include "base/letters.h"
+
 namespace alm::base {
 namespace {
 
@@ -16,11 +18,6 @@ constexpr std::size_t kDigitsMax = 18;  // fits std::uint64_t
 constexpr std::size_t kNameMax = 253, kLabelMax = 63;
 // So that a short list cannot ask for much memory: what the longest list of plain names has, twice.
 constexpr std::size_t kLettersMax = 2 * kLabelMax * kHostlistMax;
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t kShown = 60;
-  return std::string(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "");
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -47,12 +44,12 @@ Status expand_ranges(std::string_view ranges, std::vector<std::string>& out) {
           "`{}` inside brackets is not a range; expected numbers as in [0-7,9]", shown(range)));
     }
     if (*low > *high) {
-      return bad_input(
-          fmt::format("range `{}` runs backwards; expected the smaller number first", range));
+      return bad_input(fmt::format("range `{}` runs backwards; expected the smaller number first",
+                                   shown(range)));
     }
     if (*high - *low >= kHostlistMax - std::min(out.size(), kHostlistMax - 1)) {
-      return bad_input(
-          fmt::format("range `{}` is too long; expected at most {} names", range, kHostlistMax));
+      return bad_input(fmt::format("range `{}` is too long; expected at most {} names",
+                                   shown(range), kHostlistMax));
     }
     for (std::uint64_t value = *low; value <= *high; ++value) {
       out.push_back(fmt::format("{:0{}}", value, low_text.size()));
@@ -157,6 +154,23 @@ Status expand_element(std::string_view element, std::vector<std::string>& out,
   return {};
 }
 
+// What is wrong with the first letter of `text`.
+std::string odd_letter(std::string_view text) {
+  if (text.front() == ' ') return "a blank";
+  std::string_view rest = text;
+  const auto letter = take_letter(rest);
+  if (!letter) return "a letter that is not UTF-8";
+  if (is_hidden(*letter)) return fmt::format("the character U+{:04X}", *letter);
+  return fmt::format("the letter `{}` (U+{:04X})", text.substr(0, text.size() - rest.size()),
+                     *letter);
+}
+
+Error wrong_letter(std::string_view text) {
+  return bad_input(fmt::format(
+      "has {}; expected names of ASCII letters, digits and signs, separated by commas alone",
+      odd_letter(text)));
+}
+
 // A name around its last number: h12-ib is {"h", "12", "-ib"}; digits are empty if it has none.
 struct Parts {
   std::string_view prefix, digits, suffix;
@@ -216,6 +230,9 @@ class Run {
 }  // namespace
 
 Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
+  const auto wrong = [&](const Error& error) {
+    return bad_input(fmt::format("hostlist `{}`: {}", shown(list), error.message));
+  };
   std::vector<std::string> names;
   std::size_t begin = 0, letters = 0;
   bool bracket = false;
@@ -224,13 +241,11 @@ Result<std::vector<std::string>> expand_hostlist(std::string_view list) {
       const char c = list[i];
       if (c == '[') bracket = true;
       if (c == ']') bracket = false;
-      if (c <= ' ' || c > '~') {
-        return bad_input("a list of names has letters that no name has; expected none");
-      }
+      if (c <= ' ' || c > '~') return wrong(wrong_letter(list.substr(i)));
       if (c != ',' || bracket) continue;
     }
     if (auto status = expand_element(list.substr(begin, i - begin), names, letters); !status) {
-      return bad_input(fmt::format("hostlist `{}`: {}", shown(list), status.error().message));
+      return wrong(status.error());
     }
     begin = i + 1;
   }

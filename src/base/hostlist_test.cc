@@ -68,6 +68,18 @@ TEST(Hostlist, RefusesWhatItCannotRead) {
   EXPECT_EQ(expand("h[0-131071]").size(), kHostlistMax);
 }
 
+TEST(Hostlist, SaysWhichLetterIsWrong) {
+  const auto error_of = [](std::string_view list) { return expand_hostlist(list).error().message; };
+  const std::string expected =
+      "; expected names of ASCII letters, digits and signs, separated by commas alone";
+  EXPECT_EQ(error_of("h0, h1"), "hostlist `h0, h1`: has a blank" + expected);
+  EXPECT_EQ(error_of("n\xc5\x93ud[1-3]"),
+            "hostlist `n\xc5\x93ud[1-3]`: has the letter `\xc5\x93` (U+0153)" + expected);
+  EXPECT_EQ(error_of("h\t"), "hostlist `h\\u0009`: has the character U+0009" + expected);
+  EXPECT_EQ(error_of("\xff"), "hostlist `\\xff`: has a letter that is not UTF-8" + expected);
+  EXPECT_LT(error_of(std::string(40, 'x') + std::string(1000, '\t')).size(), 250u);
+}
+
 // In the size of the list none of these takes much: the first name alone would be a megabyte, and
 // there would be 131072 of them.
 TEST(Hostlist, RefusesWhatIsTooLong) {

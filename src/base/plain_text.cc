@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <iterator>
-#include <optional>
 #include <utility>
+
+#include "base/letters.h"
 
 namespace alm::base {
 namespace {
@@ -14,27 +14,16 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_plain(char c) { return is_blank(c) || (c >= ' ' && c <= '~'); }
 
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
 bool may_begin_key(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '"' || c == '\'';
 }
 
-// Takes one UTF-8 sequence of two to four bytes off the front of `text`.
-std::optional<std::uint32_t> take_letter(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc0 || text.size() < length) return std::nullopt;
-  std::uint32_t letter = byte(0) & (0xffu >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return std::nullopt;
-    letter = letter << 6 | (byte(i) & 0x3f);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = letter >= 0xd800 && letter < 0xe000;
-  if (letter < kLeast[length] || letter > 0x10ffff || surrogate) return std::nullopt;
-  text.remove_prefix(length);
-  return letter;
-}
+constexpr std::string_view kTomlExpected =
+    "[table], [[table]] or key = value, in ASCII, and other letters only in comments and "
+    "\"strings\" of one line";
 
 class Reader {
  public:
@@ -52,7 +41,8 @@ class Reader {
   }
 
   std::string take() { return std::move(out_); }
-  std::string_view wrong() const { return wrong_; }
+  const std::string& wrong() const { return wrong_; }
+  std::string_view expected() const { return expected_; }
   int line() const { return line_; }
 
  private:
@@ -75,7 +65,7 @@ class Reader {
     if (is_blank(c) || (c == '\r' && next() == '\n')) return;
     const bool first = std::exchange(line_begins_, false);
     if (c == '#') {
-      rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
+      rest_.remove_prefix(std::min(rest_.find_first_of("\r\n"), rest_.size()));
     } else if (c == '"' || c == '\'') {
       string(c);
     } else if (c == '[' && first && open_.empty()) {
@@ -85,6 +75,8 @@ class Reader {
     } else if ((c == ']' || c == '}') && !open_.empty()) {  // none open: a header's, or wrong
       if (open_.back() != (c == ']' ? '[' : '{')) wrong_ = "brackets that do not match";
       open_.pop_back();
+    } else if (!is_plain(c) && is_ascii(c)) {
+      control(c, "outside strings");
     } else if (!is_plain(c)) {
       wrong_ = "a character outside strings that is not printable ASCII";
     }
@@ -102,10 +94,11 @@ class Reader {
         if (c == '\\' && quote == '"' && is_plain(next())) copy();
         continue;
       }
-      if (rest_.empty() || static_cast<unsigned char>(next()) < 0x80) {
+      if (rest_.empty() || next() == '\n' || rest_.substr(0, 2) == "\r\n") {
         wrong_ = "a string that does not end in its line";
         return;
       }
+      if (is_ascii(next())) return control(next(), "in a string");
       const auto letter = take_letter(rest_);
       if (!letter) {
         wrong_ = "a string that is not UTF-8";
@@ -117,6 +110,16 @@ class Reader {
       }
       fmt::format_to(std::back_inserter(out_), "\\U{:08X}", *letter);
     }
+  }
+
+  void control(char c, std::string_view where) {
+    if (c == '\r') {
+      wrong_ = "a carriage return alone";
+      expected_ = "lines that end in LF, or in CR and LF";
+      return;
+    }
+    wrong_ = fmt::format("the control character U+{:04X} {}", static_cast<unsigned char>(c), where);
+    expected_ = "text without control characters";
   }
 
   // After the first '['.
@@ -134,18 +137,21 @@ class Reader {
   int line_ = 1;
   std::string open_;  // brackets, in values
   bool line_begins_ = true;
-  std::string_view wrong_;
+  std::string wrong_;
+  std::string_view expected_ = kTomlExpected;
 };
 
 }  // namespace
 
 Result<std::string> plain_text(std::string_view text, std::string_view source_name) {
+  const std::string_view mark = text.substr(0, 2);
+  if (mark == "\xff\xfe" || mark == "\xfe\xff") {
+    return bad_input(fmt::format("{}: is UTF-16; expected TOML, saved as UTF-8", source_name));
+  }
   Reader reader(text);
   if (reader.run()) return reader.take();
-  return bad_input(fmt::format(
-      "{}:{}: not valid TOML: {}; expected [table], [[table]] or key = value, in ASCII, "
-      "and other letters only in comments and \"strings\" of one line",
-      source_name, reader.line(), reader.wrong()));
+  return bad_input(fmt::format("{}:{}: not valid TOML: {}; expected {}", source_name, reader.line(),
+                               reader.wrong(), reader.expected()));
 }
 
 }  // namespace alm::base

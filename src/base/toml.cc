@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
+#include "base/letters.h"
 #include "base/plain_text.h"
 
 namespace alm::base {
@@ -14,6 +17,76 @@ namespace {
 struct ParserAsserted {
   const char* what;
 };
+
+constexpr std::string_view kDigits = "0123456789_";
+constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::size_t kShownBytes = 240;  // of what the parser says
+
+bool has(std::string_view letters, char c) { return letters.find(c) != letters.npos; }
+
+std::string_view line_of(std::string_view text, std::uint32_t number) {
+  for (; number > 1 && !text.empty(); --number) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+// What follows a number such as -1.5; all of `value` if it begins with none.
+std::string_view behind_number(std::string_view value) {
+  std::string_view rest = value;
+  if (has("+-", rest[0])) rest.remove_prefix(1);
+  if (rest.empty() || !has(kDigits, rest[0])) return value;
+  const auto skip_digits = [&] {
+    rest.remove_prefix(std::min(rest.find_first_not_of(kDigits), rest.size()));
+  };
+  skip_digits();
+  if (rest.substr(0, 1) == ".") rest.remove_prefix(1);
+  skip_digits();
+  return rest;
+}
+
+// "100 Mbit/s", "5us", "10 %"; not 1e999 or 0x1g.
+bool has_unit(std::string_view value) {
+  const std::string_view rest = behind_number(value);
+  if (rest.empty() || rest.size() == value.size()) return false;
+  const std::string_view unit = trimmed(rest);
+  return (has(kLetters, unit[0]) || unit[0] == '%') && (unit.size() == 1 || !has(kDigits, unit[1]));
+}
+
+// Text without quotes: x, True, 10.0.0.1.
+bool lacks_quotes(std::string_view value) {
+  return behind_number(value).substr(0, 1) == "." || !has("0123456789+-\"'[{", value[0]);
+}
+
+// What is wrong with `line`, if it is one of the usual mistakes; otherwise the parser knows better.
+std::string mistake(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == line.npos) return {};
+  const std::string_view key = trimmed(line.substr(0, equals));
+  std::string_view value = line.substr(equals + 1);
+  value = trimmed(value.substr(0, value.find('#')));
+  const bool is_key = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return has(kLetters, c) || has(kDigits, c) || has("-.", c);
+  });
+  if (!is_key || value.empty()) return {};
+  if (has_unit(value)) {
+    return fmt::format(
+        "key `{}`: `{}` is not a number alone; expected a number without a unit: "
+        "the key says the unit",
+        shown(key), shown(value));
+  }
+  if (!lacks_quotes(value)) return {};
+  return fmt::format(
+      "key `{}`: `{}` is no value; expected \"text\" in quotes, a number, true or "
+      "false",
+      shown(key), shown(value));
+}
 
 }  // namespace
 
@@ -25,9 +98,10 @@ Result<toml::table> parse_toml(std::string_view text, std::string_view source_na
   try {
     return toml::parse(plain.value(), source_name);
   } catch (const toml::parse_error& error) {
-    return bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name,
-                                 std::max(error.source().begin.line, std::uint32_t{1}),
-                                 error.description()));
+    const std::uint32_t line = std::max(error.source().begin.line, std::uint32_t{1});
+    std::string what = mistake(line_of(plain.value(), line));
+    if (what.empty()) what = shown(error.description(), kShownBytes);
+    return bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name, line, what));
   } catch (const ParserAsserted& error) {
     return bad_input(fmt::format("{}: not valid TOML: the parser did not expect it ({})",
                                  source_name, error.what));

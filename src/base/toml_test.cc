@@ -10,11 +10,54 @@ namespace alm::base {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Toml, errors_name_file_and_line) {
   const auto read = parse_toml("a = 1\nb = \n", "file.toml");
   ASSERT_FALSE(read);
   EXPECT_THAT(read.error().message, HasSubstr("file.toml:2: not valid TOML"));
+}
+
+std::string error_of(std::string_view text) {
+  const auto read = parse_toml(text, "f");
+  return read ? "" : read.error().message;
+}
+
+TEST(Toml, errors_say_what_a_value_may_be) {
+  for (const std::string value : {"x", "True", "= \"x\"", "10.0.0.1", "h[0-3]"}) {
+    EXPECT_EQ(error_of("a = 1\nname = " + value + "  # why\n"),
+              "f:2: not valid TOML: key `name`: `" + value +
+                  "` is no value; expected \"text\" in quotes, a number, true or false");
+  }
+  for (const std::string value : {"100 Mbit/s", "5us", "-1.5 ms", "10 %", "10_000M"}) {
+    EXPECT_EQ(error_of("rate_mbit_s = " + value),
+              "f:1: not valid TOML: key `rate_mbit_s`: `" + value +
+                  "` is not a number alone; expected a number without a unit: the key says the "
+                  "unit");
+  }
+  EXPECT_THAT(error_of("a = 2024-13-45"), HasSubstr("expected month between 1 and 12"));
+  EXPECT_THAT(error_of("a = 1\na = 0x1g"), Not(HasSubstr("unit")));
+  EXPECT_LT(error_of("name = " + std::string(1000, 'x')).size(), 200u);
+  EXPECT_LT(error_of(std::string(1000, 'x') + "=1\n" + std::string(1000, 'x') + "=1").size(), 300u);
+}
+
+TEST(Toml, errors_name_control_characters_and_encodings) {
+  using namespace std::string_literals;
+  EXPECT_EQ(error_of("a = 1\nname = \"x\x07\"\n"),
+            "f:2: not valid TOML: the control character U+0007 in a string; expected text without "
+            "control characters");
+  EXPECT_THAT(error_of("name = \"x\0\"\n"s), HasSubstr("U+0000 in a string"));
+  EXPECT_THAT(error_of("name = 1\x1b\n"), HasSubstr("U+001B outside strings"));
+  EXPECT_THAT(error_of("name = \"x\n"), HasSubstr("a string that does not end in its line"));
+  EXPECT_THAT(error_of("name = \"x\r\n"), HasSubstr("a string that does not end in its line"));
+  EXPECT_EQ(error_of("\xff\xfen\0a\0"s), "f: is UTF-16; expected TOML, saved as UTF-8");
+  for (const char* text : {"a = 1\rb = 2\r", "# why\ra = 1\r"}) {
+    EXPECT_EQ(
+        error_of(text),
+        "f:1: not valid TOML: a carriage return alone; expected lines that end in LF, or in CR "
+        "and LF");
+  }
+  EXPECT_EQ(error_of("# why\r\na = 1\r\n"), "");
 }
 
 TEST(Toml, what_follows_a_date_is_an_error) {

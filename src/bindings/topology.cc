@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/hostlist.h"
+#include "base/toml.h"
 #include "bindings/bindings.h"
 #include "scenario/traffic.h"
 #include "topology/bound.h"
@@ -365,6 +366,12 @@ void bind_topology(nb::module_& m) {
   m.def("is_generated", topology::is_generated, "name"_a,
         "Whether the name is meant to be generated: its kind is known.");
   m.def("generated_forms", topology::generated_forms, "The grammar of generated names.");
+  m.def(
+      "check_toml",
+      [](std::string_view text, std::string_view source_name) {
+        value_or_raise(base::parse_toml(text, source_name));
+      },
+      "text"_a, "source_name"_a, "Refuses what is no TOML; the name is for messages.");
   m.def(
       "expand_hostlist",
       [](std::string_view list) { return value_or_raise(base::expand_hostlist(list)); }, "list"_a,

@@ -6,34 +6,18 @@
 #include <cmath>
 
 #include "base/hostlist.h"
+#include "base/letters.h"
 #include "topology/cluster.h"
 
 namespace alm::topology {
 
-namespace {
-
-// A file may hold names of any length, and letters that end lines or move the cursor.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kBytesMax = 240;
-  const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; };
-  std::size_t end = std::min(text.size(), kBytesMax);
-  while (end < text.size() && !begins(text[end])) --end;
-  std::string out(text.substr(0, end));
-  const auto moves = [](char byte) {
-    return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7f;
-  };
-  std::replace_if(out.begin(), out.end(), moves, '?');
-  return end < text.size() ? out + ".." : out;
-}
-
-}  // namespace
-
 void Complaints::add(std::uint32_t line, std::string_view key, std::string_view what,
                      std::string_view expected) {
   if (error_) return;
-  error_ = base::bad_input(fmt::format("{}:{}: key `{}`: {}; expected {}", file_,
-                                       std::max(line, std::uint32_t{1}), shown(key), shown(what),
-                                       expected));
+  constexpr std::size_t kBytesMax = 240;
+  error_ = base::bad_input(
+      fmt::format("{}:{}: key `{}`: {}; expected {}", file_, std::max(line, std::uint32_t{1}),
+                  base::shown(key, kBytesMax), base::shown(what, kBytesMax), expected));
 }
 
 std::string_view describe(const toml::node& node) {
@@ -82,6 +66,13 @@ void Section::allow(std::initializer_list<std::string_view> valid) {
     list += key;
   }
   complaints_.add(first->source().begin.line, path(first->str()), "is not known", "one of " + list);
+}
+
+std::string Section::need_text(std::string_view key, std::string_view expected) {
+  need(key, expected);
+  const auto found = text(key);
+  if (found && found->empty()) complain(key, "is empty", expected);
+  return found.value_or("");
 }
 
 void Section::need(std::string_view key, std::string_view expected) {

@@ -58,6 +58,8 @@ class Section {
   // Empty if the key is missing or wrong.
   std::vector<double> numbers(std::string_view key, Range range);
   void need(std::string_view key, std::string_view expected);
+  // The same for text that may not be empty, either.
+  std::string need_text(std::string_view key, std::string_view expected);
   // A hostlist; empty if the key is missing or wrong.
   std::vector<std::string> names(std::string_view key);
   // A hostlist, or an array of them; empty if the key is missing or wrong.

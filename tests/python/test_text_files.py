@@ -115,7 +115,9 @@ def test_json_that_is_none_is_told(text: str, message: str) -> None:
     [
         ("a = 1\nb = 2024-13-45\n", "f:2: not valid TOML"),
         ("a = " + "[" * 3000, "f: not valid TOML: nested too deep"),
-        ("a = " + "9" * 5000 + "\n", "not valid TOML: .*4300"),
+        ("a = " + "9" * 5000 + "\n", "f:1: not valid TOML: .*too long"),
+        ("a = 1\nb = x\n", 'f:2: not valid TOML: key `b`: `x` is no value; expected "text" in q'),
+        ("a = 5 ms\n", "f:1: not valid TOML: key `a`: .*; expected a number without a unit"),
     ],
 )
 def test_toml_that_is_none_is_told(text: str, message: str) -> None:

@@ -130,6 +130,24 @@ def test_hostlists_expand_and_compress_to_the_same() -> None:
         expand_hostlist("h[2-1]")
 
 
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("h 0", "--hosts: hostlist `h 0`: has a blank"),
+        ("n\u0153ud[1-3]", "--hosts: hostlist `n\u0153ud[1-3]`: has the letter `\u0153` (U+0153)"),
+        ("h\x1b", r"--hosts: hostlist `h\x1b`: has the character U+001B"),
+        ("h\udcff" * 999, r"--hosts: hostlist `h\udcff"),
+    ],
+)
+def test_a_list_that_holds_no_names_is_refused_by_its_letter(text: str, what: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        expand_hostlist(text, "--hosts")
+    message = str(refused.value)
+    assert message.startswith(what)
+    assert "; expected names of ASCII letters, digits and signs, separated by commas" in message
+    assert len(message) < 600
+
+
 def test_tuning_follows_the_cluster() -> None:
     tuning = tune(load_cluster("tam-8x4"))
     assert tuning.nu == pytest.approx(24 * 8 / 31)

@@ -124,7 +124,7 @@ def parse_slow(text: str) -> dict[str, float]:
                 f"--slow {text!r} is not valid: {item.strip()!r}; expected HOST:MILLISECONDS "
                 "above 0, separated by commas: h3:5 or h3:5,h[8-15]:2"
             )
-        for host in expand_hostlist(hosts):
+        for host in expand_hostlist(hosts, "--slow"):
             if host in late:
                 raise BadInput(f"--slow {text!r} names {host} twice; expected each host once")
             late[host] = ms
@@ -169,7 +169,9 @@ class ConditionOptions:
             )
         late = parse_slow(self.slow) if self.slow is not None else {}
         _check_hosts("--slow", list(late), hosts)
-        halved = tuple(expand_hostlist(self.half_rate)) if self.half_rate is not None else ()
+        halved: tuple[str, ...] = ()
+        if self.half_rate is not None:
+            halved = tuple(expand_hostlist(self.half_rate, "--half-rate"))
         _check_hosts("--half-rate", halved, hosts)
         halved = tuple(dict.fromkeys(halved))
         return Conditions(

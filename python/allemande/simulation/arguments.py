@@ -85,5 +85,5 @@ def case_options(
         **dict(_parse_assignment(text) for text in assignments),
     }
     if isinstance(options.get("hosts"), str):
-        options["hosts"] = expand_hostlist(options["hosts"])
+        options["hosts"] = expand_hostlist(options["hosts"], "--hosts")
     return {key: value for key, value in options.items() if value is not None}
