@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/hostlist.h"
+#include "base/node_names.h"
 #include "base/text_file.h"
 #include "base/toml.h"
 #include "topology/cluster.h"
@@ -22,16 +24,6 @@ constexpr Range kRateOrNone{.low = 0, .high = 1e9};
 constexpr Range kAlphaOrNone{.low = 0, .high = 1000};
 constexpr Range kPrice{.low = 0, .high = 1e9};
 constexpr Range kLatency{.low = 0, .high = 1e9};
-constexpr std::size_t kNameMax = 63;  // a host name label
-
-bool is_name(std::string_view name) {
-  const auto allowed = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.';
-  };
-  return !name.empty() && name.size() <= kNameMax && name.front() != '-' &&
-         std::all_of(name.begin(), name.end(), allowed);
-}
 
 class Parser {
  public:
@@ -60,7 +52,8 @@ class Parser {
     }
     top.need("name", "a name for the cluster");
     cluster_.name = top.text("name").value_or("");
-    if (top.has("name") && !is_name(cluster_.name)) complain_name(top, "name", cluster_.name);
+    if (top.has("name") && !base::is_node_name(cluster_.name))
+      complain_name(top, "name", cluster_.name);
     cluster_.description = top.text("description").value_or("");
     if (const toml::node* node = root_.get("framing")) read_framing(*node);
     if (const toml::node* node = root_.get("price")) read_price(*node);
@@ -135,7 +128,7 @@ class Parser {
     node.buffer_alpha = section.number("buffer_alpha", kAlphaOrNone).value_or(0);
     node.backplane_mbit_s = section.number("backplane_mbit_s", kRateOrNone).value_or(0);
     node.site = section.text("site").value_or("");
-    if (section.has("site") && !is_name(node.site))
+    if (section.has("site") && !base::is_node_name(node.site))
       return complain_name(section, "site", node.site);
     for (std::string& name : section.names("name")) {
       if (!declare(section, name, cluster_.switches.size())) return;
@@ -152,29 +145,10 @@ class Parser {
     const std::uint32_t links = section.integer("links", 1, kHostLinksMax).value_or(1);
     const auto addresses = section.name_lists("address");
     const auto interfaces = section.name_lists("interface");
+    check_links(section, links, addresses, interfaces);
+    check_addresses(section, addresses, names.size());
+    check_interfaces(section, interfaces, names.size());
     if (complaints_.any()) return;
-    for (const auto& [key, lists] :
-         {std::pair("address", &addresses), {"interface", &interfaces}}) {
-      if (lists->empty() || lists->size() == links) continue;
-      section.complain(
-          key, fmt::format("gives {} lists for {} links", lists->size(), links),
-          "a list for each link of a host, as in [\"10.1.0.[1-4]\", \"10.2.0.[1-4]\"]");
-      return;
-    }
-    for (const auto& list : addresses) {
-      if (list.size() == names.size()) continue;
-      section.complain("address",
-                       fmt::format("gives {} addresses for {} hosts", list.size(), names.size()),
-                       "one address for each host, as in 10.0.0.[1-32]");
-      return;
-    }
-    for (const auto& list : interfaces) {
-      if (list.size() == 1 || list.size() == names.size()) continue;
-      section.complain("interface",
-                       fmt::format("gives {} interfaces for {} hosts", list.size(), names.size()),
-                       "one interface for all, or one for each host");
-      return;
-    }
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!declare(section, names[i], cluster_.hosts.size())) return;
       Host host;
@@ -188,22 +162,59 @@ class Parser {
         if (!interfaces.empty()) {
           interface = interfaces[nic][interfaces[nic].size() == 1 ? 0 : i];
         }
-        if (addresses.empty()) continue;
-        address = addresses[nic][i];
-        if (!addresses_.insert({address, section.line()}).second) {
-          section.complain("address", fmt::format("`{}` is used twice", address),
-                           "a different address for each host");
-          return;
-        }
+        if (!addresses.empty()) address = addresses[nic][i];
       }
       host_lines_.push_back(section.line());
       cluster_.hosts.push_back(std::move(host));
     }
   }
 
+  using NameLists = std::vector<std::vector<std::string>>;
+
+  static void check_links(Section& section, std::uint32_t links, const NameLists& addresses,
+                          const NameLists& interfaces) {
+    for (const auto& [key, lists] :
+         {std::pair("address", &addresses), {"interface", &interfaces}}) {
+      if (lists->empty() || lists->size() == links) continue;
+      section.complain(
+          key, fmt::format("gives {} lists for {} links", lists->size(), links),
+          "a list for each link of a host, as in [\"10.1.0.[1-4]\", \"10.2.0.[1-4]\"]");
+    }
+  }
+
+  void check_addresses(Section& section, const NameLists& lists, std::size_t hosts) {
+    for (const auto& list : lists) {
+      if (list.size() != hosts) {
+        section.complain("address",
+                         fmt::format("gives {} addresses for {} hosts", list.size(), hosts),
+                         "one address for each host, as in 10.0.0.[1-32]");
+      }
+      for (const std::string& address : list) {
+        if (!base::is_address(address)) {
+          return section.complain("address",
+                                  fmt::format("`{}` is no IPv4 or IPv6 address", address),
+                                  "addresses as in 10.0.0.[1-32] or fd00::[1-9]");
+        }
+        if (!addresses_.insert(address).second) {
+          return section.complain("address", fmt::format("`{}` is used twice", address),
+                                  "a different address for each host");
+        }
+      }
+    }
+  }
+
+  static void check_interfaces(Section& section, const NameLists& lists, std::size_t hosts) {
+    for (const auto& list : lists) {
+      if (list.size() == 1 || list.size() == hosts) continue;
+      section.complain("interface",
+                       fmt::format("gives {} interfaces for {} hosts", list.size(), hosts),
+                       "one interface for all, or one for each host");
+    }
+  }
+
   // Checks a new node's name and the bound on how many there are.
   bool declare(Section& section, const std::string& name, std::size_t so_far) {
-    if (!is_name(name)) {
+    if (!base::is_node_name(name)) {
       complain_name(section, "name", name);
       return false;
     }
@@ -224,7 +235,7 @@ class Parser {
   static void complain_name(Section& section, std::string_view key, const std::string& name) {
     section.complain(
         key, fmt::format("`{}` is not a name", name),
-        fmt::format("1 to {} letters, digits, dots, dashes and underscores", kNameMax));
+        fmt::format("1 to {} letters, digits, dots, dashes and underscores", base::kNodeNameMax));
   }
 
   void index_names() {
@@ -407,8 +418,8 @@ class Parser {
   const toml::table& root_;
   Complaints complaints_;
   Cluster cluster_;
-  std::unordered_map<std::string, std::uint32_t> declared_;   // name -> line
-  std::unordered_map<std::string, std::uint32_t> addresses_;  // address -> line
+  std::unordered_map<std::string, std::uint32_t> declared_;  // name -> line
+  std::unordered_set<std::string> addresses_;
   std::unordered_map<std::string, NodeId> node_of_;
   std::vector<std::uint32_t> host_lines_, switch_lines_;
   struct LinksOf {
