@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/toml.h"
 #include "topology/cluster_table.h"
@@ -91,8 +94,7 @@ class Parser {
       network.complain("date", fmt::format("is {}", topology::describe(*date)),
                        "a date and time, as in 2026-11-23T12:00:00Z");
     }
-    network.need("version", "the version of allemande");
-    out_.version = network.text("version").value_or("");
+    out_.version = network.need_text("version", "the version of allemande");
     out_.mpi = network.text("mpi").value_or("");
     out_.mtu_bytes = network.integer("mtu_bytes", 576, 9216).value_or(1500);
     out_.time_scale = network.number("time_scale", {.low = 1, .high = 10'000}).value_or(1);
@@ -116,6 +118,8 @@ class Parser {
       return complaints_.first();
     }
     out_.cluster = std::move(cluster).value();
+    for (const topology::Host& host : out_.cluster->hosts) nodes_.insert(host.name);
+    for (const topology::Switch& one : out_.cluster->switches) nodes_.insert(one.name);
     return {};
   }
 
@@ -182,14 +186,25 @@ class Parser {
     out_.parameters.push_back(std::move(out));
   }
 
+  // The keys `from` and `to`. Without a cluster nobody knows what switches there are.
+  std::pair<std::string, std::string> read_ends(Section& section) {
+    const auto read = [&](std::string_view key) {
+      std::string name = section.need_text(key, "the name of a host or switch");
+      if (out_.cluster && !nodes_.contains(name)) {
+        section.complain(key, fmt::format("`{}` is not in the cluster", name),
+                         "hosts and switches of [cluster]");
+      }
+      return name;
+    };
+    std::string from = read("from");
+    return {std::move(from), read("to")};
+  }
+
   void read_link(Section& section) {
     section.allow({"from", "to", "rate_mbit_s", "low", "high", "lower_bound", "samples"});
-    for (const std::string_view key : {"from", "to", "rate_mbit_s"}) {
-      section.need(key, "from, to and rate_mbit_s");
-    }
     LinkRate out;
-    out.from = section.text("from").value_or("");
-    out.to = section.text("to").value_or("");
+    std::tie(out.from, out.to) = read_ends(section);
+    section.need("rate_mbit_s", "what the link carried, in Mbit/s");
     out.mbit_s = estimate(section, "rate_mbit_s", kRate);
     out.lower_bound = section.flag("lower_bound").value_or(false);
     section.numbers("samples", kRate);
@@ -198,12 +213,9 @@ class Parser {
 
   void read_port(Section& section) {
     section.allow({"from", "to", "buffer_packets", "low", "high", "state", "samples", "pool"});
-    for (const std::string_view key : {"from", "to", "state"}) {
-      section.need(key, "from, to and state");
-    }
     PortBuffer out;
-    out.from = section.text("from").value_or("");
-    out.to = section.text("to").value_or("");
+    std::tie(out.from, out.to) = read_ends(section);
+    section.need("state", "measured, not overloadable or not tried");
     out.state = section.choice("state", out.state,
                                {{"measured", PortState::kMeasured},
                                 {"not overloadable", PortState::kNotOverloadable},
@@ -222,11 +234,10 @@ class Parser {
 
   void read_sample(Section& section) {
     section.allow({"candidate", "way", "hosts", "members", "bytes", "times_s", "timeouts"});
-    section.need("candidate", "a candidate of `allemande bench`");
     section.need("bytes", "bytes per pair");
     section.need("times_s", "one time per call, in seconds");
     Sample out;
-    out.candidate = section.text("candidate").value_or("");
+    out.candidate = section.need_text("candidate", "a candidate of `allemande bench`");
     out.way = section.text("way").value_or("");
     out.bytes = section.count("bytes", 1, kBytesMax).value_or(1);
     out.times_s = section.numbers("times_s", {.low = 0, .high = 1e6, .above_low = true});
@@ -250,11 +261,16 @@ class Parser {
       return;
     }
     out.members = section.names("members");
+    std::unordered_set<std::string_view> met;
     for (const std::string& name : out.members) {
-      if (rank_of_.contains(name)) continue;
-      section.complain("members", fmt::format("`{}` is not measured", name),
-                       "names of network.hosts");
-      return;
+      if (!rank_of_.contains(name)) {
+        return section.complain("members", fmt::format("`{}` is not measured", name),
+                                "names of network.hosts");
+      }
+      if (!met.insert(name).second) {
+        return section.complain("members", fmt::format("names `{}` twice", name),
+                                "one rank for each host");
+      }
     }
     if (out.members.size() < 2) section.complain("members", "is no exchange", "2 hosts or more");
   }
@@ -262,12 +278,12 @@ class Parser {
   void read_fit(Section& section) {
     section.allow({"candidate", "way", "kind", "coefficients", "sigma", "hosts_least", "hosts_most",
                    "bytes_least", "bytes_most"});
-    for (const std::string_view key : {"candidate", "kind", "coefficients", "sigma", "hosts_least",
-                                       "hosts_most", "bytes_least", "bytes_most"}) {
+    Fit out;
+    out.candidate = section.need_text("candidate", "a candidate of `allemande bench`");
+    for (const std::string_view key : {"kind", "coefficients", "sigma", "hosts_least", "hosts_most",
+                                       "bytes_least", "bytes_most"}) {
       section.need(key, "all keys of a fit but `way`");
     }
-    Fit out;
-    out.candidate = section.text("candidate").value_or("");
     out.way = section.text("way").value_or("");
     out.kind =
         section.choice("kind", out.kind,
@@ -294,6 +310,7 @@ class Parser {
   std::string file_;
   topology::Complaints complaints_;
   std::unordered_map<std::string, std::size_t> rank_of_;
+  std::unordered_set<std::string> nodes_;  // of the cluster
   Profile out_;
 };
 

@@ -104,6 +104,30 @@ bytes_most = 100000
   EXPECT_EQ(profile.parameters.front().level, Level::kAcross);
 }
 
+TEST(Profile, RefusesEmptyNames) {
+  EXPECT_THAT(error_of("format = 1\n[network]\nhosts=\"a\"\nversion=\"\"\n"),
+              HasSubstr("net.toml:4: key `network.version`: is empty; expected the version"));
+  EXPECT_THAT(error_of(kNetwork + "[[sample]]\ncandidate=\"\"\nhosts=2\nbytes=1\ntimes_s=[1]\n"),
+              HasSubstr("net.toml:9: key `sample.candidate`: is empty; expected a candidate"));
+  EXPECT_THAT(error_of(kNetwork + "[[link]]\nfrom=\"\"\nto=\"b\"\nrate_mbit_s=1\n"),
+              HasSubstr("net.toml:9: key `link.from`: is empty"));
+  EXPECT_THAT(error_of(kNetwork + "[[port]]\nfrom=\"a\"\nto=\"\"\nstate=\"not tried\"\n"),
+              HasSubstr("net.toml:10: key `port.to`: is empty"));
+  EXPECT_THAT(error_of(kNetwork + "[[fit]]\ncandidate=\"\"\n"),
+              HasSubstr("key `fit.candidate`: is empty"));
+}
+
+TEST(Profile, LinksAndPortsNameHostsAndSwitchesOfTheCluster) {
+  const std::string port = "[[port]]\nfrom=\"leaf9\"\nto=\"h0\"\nstate=\"not tried\"\n";
+  const std::string link = "[[link]]\nfrom=\"h0\"\nto=\"yy\"\nrate_mbit_s=1\n";
+  EXPECT_THAT(error_of(kNetwork + kCluster + port),
+              HasSubstr("net.toml:20: key `port.from`: `leaf9` is not in the cluster; expected "
+                        "hosts and switches of [cluster]"));
+  EXPECT_THAT(error_of(kNetwork + kCluster + link),
+              HasSubstr("net.toml:21: key `link.to`: `yy` is not in the cluster"));
+  EXPECT_EQ(error_of(kNetwork + port + link), "");
+}
+
 TEST(Profile, SaysWhereItIsWrong) {
   EXPECT_THAT(error_of("format = 2\n[network]\nhosts=\"a\"\nversion=\"1\"\n"),
               HasSubstr("net.toml:1: key `format`: is not supported; expected format = 1"));
@@ -119,6 +143,8 @@ TEST(Profile, SaysWhereItIsWrong) {
               HasSubstr("expected an integer from 2 to 4"));
   EXPECT_THAT(error_of(kNetwork + sample + "members=\"h[0-9]\"\n"),
               HasSubstr("`h4` is not measured"));
+  EXPECT_THAT(error_of(kNetwork + sample + "members=\"h0,h0\"\n"),
+              HasSubstr("net.toml:12: key `sample.members`: names `h0` twice"));
   EXPECT_THAT(error_of(kNetwork + sample + "hosts=2\nmembers=\"h[0-1]\"\n"),
               HasSubstr("stands beside `hosts`"));
   EXPECT_THAT(error_of(kNetwork + "[[parameter]]\nname=\"speed\"\nvalue=1\n"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,13 @@ def full_profile() -> Profile:
     return Profile(
         network=network,
         cluster=load_cluster("tam-8x2"),
-        found={"leaf_groups": ["h[0-7]", "h[8-15]"], "buffering": "undetermined", "ok": True},
+        found={
+            "leaf_groups": ["h[0-7]", "h[8-15]"],
+            "buffering": "undetermined",
+            "ok": True,
+            "letters": 'b\u00fcff"er\U0001f600\x7f',
+            "days": [date(2026, 11, 23), time(12, 30)],
+        },
         parameters=(
             Parameter("alpha", 1e-5, "across", "mpi", low=9e-6, high=2e-5, samples=(1e-5, 2e-5)),
             Parameter("gap", 1e-6, bytes=1400),
@@ -85,6 +91,14 @@ def test_a_network_without_a_cluster_is_a_profile() -> None:
         ("hosts = 8", "hosts = 17", r"`sample.hosts`: 17 is out of range"),
         ("times_s = [0.1, 0.2]", "times_s = [0.1, -0.2]", r"`sample.times_s`: -0.2 is out of"),
         ('state = "measured"', 'state = "guessed"', r"one of measured, not overloadable"),
+        ('"openmpi:pairwise"', '""', r"net.toml:\d+: key `sample.candidate`: is empty"),
+        ('version = "0.1.0"', 'version = ""', r"net.toml:\d+: key `network.version`: is empty"),
+        ('members = "h[1,3]"', 'members = "h[1,1]"', r"`sample.members`: names `h1` twice"),
+        (
+            'to = "core"\nstate',
+            'to = "rim"\nstate',
+            r"net.toml:\d+: key `port.to`: `rim` is not in the clu",
+        ),
         ("1.5, 0.0, 1.0]", "1.5]", r"has 3 numbers; expected 5"),
     ],
 )

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +229,15 @@ def load_profile(path: str | Path) -> Profile:
 # ---- writing -----------------------------------------------------------------------------------
 
 
+def _text(text: str) -> str:
+    """In quotes. JSON escapes what TOML escapes, but has two escapes for letters beyond U+FFFF."""
+    return '"' + "".join(_letter(one) for one in text) + '"'
+
+
+def _letter(letter: str) -> str:
+    return json.dumps(letter)[1:-1] if letter <= "\uffff" else f"\\U{ord(letter):08X}"
+
+
 def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -238,12 +247,14 @@ def _value(value: Any) -> str:
         return repr(value)
     if isinstance(value, datetime):
         return value.isoformat(timespec="seconds")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
     if isinstance(value, str):
-        return json.dumps(value)  # escapes what TOML escapes, and all beyond ASCII
+        return _text(value)
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_value(one) for one in value) + "]"
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{json.dumps(key)} = {_value(one)}" for key, one in value.items())
+        inner = ", ".join(f"{_text(key)} = {_value(one)}" for key, one in value.items())
         return "{ " + inner + " }"
     return str(int(value))
 
@@ -254,7 +265,7 @@ def _table(heading: str, values: Mapping[str, Any]) -> str:
     for key, value in values.items():
         if value is None or (isinstance(value, (str, tuple)) and not value):
             continue
-        name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else json.dumps(key)
+        name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _text(key)
         lines.append(f"{name} = {_value(value)}")
     return "\n".join(lines) + "\n"
 
