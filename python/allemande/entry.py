@@ -14,6 +14,7 @@ from types import FrameType
 
 import typer
 
+from allemande.control_characters import told
 from allemande.errors import AllemandeError
 
 EXIT_INTERRUPTED = 130
@@ -78,7 +79,7 @@ def exit_code_of(name: str, body: Callable[[], int | None]) -> int:
             return body() or 0
     except AllemandeError as error:
         sys.stdout.flush()
-        print(f"{name}: {error}", file=sys.stderr)
+        print(f"{name}: {told(str(error))}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

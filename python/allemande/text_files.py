@@ -13,14 +13,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from allemande.control_characters import CONTROL
 from allemande.errors import BadInput
 
 MIB = 2**20
 BYTES_MAX = 16 * MIB  # of a text; a dump of InfiniBand has about 90 bytes a port
 TOML_BYTES_MAX = MIB
 CLUSTER_BYTES_MAX = 32 * MIB  # as the core has it
-# What no text has: terminals obey them, and editors and Python count lines differently with them.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x0c\x0e-\x1f\x7f\x85\u2028\u2029]")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -86,7 +85,7 @@ def read_text(path: str | os.PathLike[str], expected: str, bytes_max: int | None
             "which is text"
         ) from None
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if found := _CONTROL.search(text):
+    if found := CONTROL.search(text):
         line = text.count("\n", 0, found.start()) + 1
         raise BadInput(
             f"{name}:{line}: has the control character {found[0]!r}; expected {expected}, "

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from allemande.config import load as load_config
+from allemande.control_characters import told
 from allemande.decisions import load_decisions
 from allemande.errors import BadInput
 from allemande.formats.choices import read_rows
@@ -56,6 +57,7 @@ def put(path: Path, data: bytes, name: str) -> Path:
     [
         (b"# fine\n\xff\xfe\n", r"file[.a-z]*:2: byte 0xff is not UTF-8"),
         (b"\n\n\x1b[2J\n", r"file[.a-z]*:3: has the control character '\\x1b'"),
+        ("a\n\x9b31m".encode(), r"file[.a-z]*:2: has the control character '\\x9b'"),
         (b"a\x00b\n", r"file[.a-z]*:1: has the control character '\\x00'"),
         ("a\n\u2028b".encode(), r"file[.a-z]*:2: has the control character '\\u2028'"),
         ("Nodes 4\n".encode("utf-16"), "is UTF-16; expected .* saved as UTF-8"),
@@ -220,3 +222,9 @@ def test_an_array_is_not_made_room_for_before_it_is_there(tmp_path: Path) -> Non
     path.write_bytes(claimed[:118] + claimed[-42:])
     with pytest.raises(BadInput, match=r"matrix file .*m\.npy"):
         make_matrix(parse_matrix(f"file:{path}"), 2, 1)
+
+
+def test_a_message_keeps_its_lines_and_no_control_characters() -> None:
+    assert told("a\n\tb \N{MICRO SIGN}s\x1b[31m\r\x9b") == (
+        "a\n\tb \N{MICRO SIGN}s\\x1b[31m\\r\\x9b"
+    )

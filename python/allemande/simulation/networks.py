@@ -12,6 +12,7 @@ from pathlib import Path
 
 from allemande import _core
 from allemande.cluster_files import find_cluster_file, ready_made
+from allemande.control_characters import told
 from allemande.errors import BadInput
 from allemande.formats.cluster_imports import hint_at_kind, is_import, read_import
 from allemande.formats.recognise import IMPORT_FORMS
@@ -23,7 +24,7 @@ def _import_cluster(text: str) -> Cluster:
     """KIND:FILE; what it leaves open is told on stderr."""
     cluster, notes = read_import(text)
     for note in notes:
-        print(f"allemande: {note}", file=sys.stderr)
+        print(f"allemande: {told(note)}", file=sys.stderr)
     return cluster
 
 
