@@ -53,7 +53,7 @@ class _Graph:
         for a, b in self.links:
             rate = self.rates[a, b] + self.rates[b, a]
             weights[a, b] = max(1, round(rate)) if by_rate else self.links[a, b]
-        largest = max(weights.values())
+        largest = max(weights.values(), default=1)
         if largest > 1_000_000:
             weights = {
                 pair: max(1, weight * 1_000_000 // largest) for pair, weight in weights.items()

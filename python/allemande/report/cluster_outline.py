@@ -89,7 +89,7 @@ class Outline:
         seen.add(root)
         queue = [root]
         for node in queue:
-            self._children[node] = []
+            alike: dict[tuple[str, str], int] = {}  # links to one neighbour
             for name, link, upward in neighbours[node]:
                 if id(link) in drawn:
                     continue
@@ -99,10 +99,15 @@ class Outline:
                     targets = self._further.setdefault(described, {})
                     targets[link.to] = targets.get(link.to, 0) + 1
                     continue
-                self._children[node].append((name, _describe_link(link, upward)))
+                below = name, _describe_link(link, upward)
+                alike[below] = alike.get(below, 0) + 1
                 if name in self._switches:
                     seen.add(name)
                     queue.append(name)
+            self._children[node] = [
+                (name, text if count == 1 else f"{count} links, each {text}")
+                for (name, text), count in alike.items()
+            ]
 
     def further(self) -> list[str]:
         """Lines for the links that no tree has: those of one kind together, few lines in all."""

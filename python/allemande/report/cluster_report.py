@@ -160,17 +160,17 @@ def _binding(levels: Iterable[LevelLimit], seconds: float) -> str:
 def _print_limits(console: Console, cluster: Cluster, sizes: list[int]) -> None:
     """The table of limits: a row per level, a column per size, the binding level in bold."""
     by_size = [_merged(cluster.level_limits(None, size)) for size in sizes]
+    longest = [max(limit.seconds for _, limit in column) for column in by_size]
     console.print("All-to-all limit, by level of links and bytes per pair:")
     headings = ("rate", *map(format_size, sizes))
     figures = [Column(heading, justify="right") for heading in headings]
     table = plain_table(None, "level", "busiest link", *figures)
     for row, (level, limit) in enumerate(by_size[0]):
         cells = []
-        for column in by_size:
+        for column, most in zip(by_size, longest, strict=True):
             seconds = column[row][1].seconds
             text = format_limit(seconds)
-            binding = seconds == max(other.seconds for _, other in column)
-            cells.append(f"[bold]{text}[/bold]" if binding else text)
+            cells.append(f"[bold]{text}[/bold]" if seconds == most else text)
         table.add_row(level, limit.busiest, format_rate(limit.rate_mbit_s), *cells)
     flows = alltoall_limits(cluster, sizes)
     limiting = _binding((limit for _, limit in by_size[-1]), flows[-1].seconds)
