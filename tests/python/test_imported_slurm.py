@@ -140,6 +140,27 @@ def test_a_line_that_refuses_the_file_says_how_to_go_on(
     assert read(tmp_path, "SwitchName=s0 Nodes=n[0-3]\n# " + line.replace("\n", "\n# "))
 
 
+@pytest.mark.parametrize(
+    "nodes",
+    ["n[0-3],\\\nn[4-7]", "n[0-3],\\\n  n[4-7]", "n[0-\\\n7]", "n[0-3], n[4-7]", "n[0-7],"],
+)
+def test_lists_go_on_behind_a_backslash_and_may_end_in_a_comma(nodes: str, tmp_path: Path) -> None:
+    found = read(tmp_path, f"SwitchName=s0 Nodes={nodes} \\\n LinkSpeed=1\nSwitchName=s1\n")
+    assert found["hosts"] == [f"n{i}" for i in range(8)]
+    assert "not known" not in str(found["notes"])
+
+
+def test_the_file_of_an_include_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"file:1: Include is not followed; give tree\.conf itself"):
+        read(tmp_path, "Include tree.conf\n")
+
+
+def test_a_chain_of_thousands_of_switches_is_refused(tmp_path: Path) -> None:
+    chain = "".join(f"SwitchName=s{i} Switches=s{i + 1}\n" for i in range(1200))
+    with pytest.raises(BadInput, match=r"file:1002: 's1001' is more than 1000 cables from 's0'"):
+        read(tmp_path, chain + "SwitchName=s1200 Nodes=n[0-1]\n")
+
+
 def test_nodes_and_switches_may_have_one_name(tmp_path: Path) -> None:
     found = read(tmp_path, "SwitchName=s0 Nodes=s[0-1]\nSwitchName=s2 Switches=s0\n")
     assert found["links"] == {("s0", "s0-switch"), ("s1", "s0-switch"), ("s0-switch", "s2")}
@@ -228,3 +249,62 @@ def test_dates_numbers_and_keys_of_yaml_are_texts(tmp_path: Path) -> None:
         "    - {switch: 7, nodes: 'n[0-1]', 3: [4]}\n"
     )
     assert read(tmp_path, text, name="t.yaml")["switches"] == ["7"]
+
+
+def in_tree(*lines: str) -> str:
+    """A topology.yaml whose switches begin in line 4."""
+    return "\n".join(["- topology: t", "  tree:", "    switches:", *lines, ""])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            in_tree(*("      - switch: s1", "        nodes: n0") * 2),
+            "t.yaml:6: switch 's1' stands twice.*take this entry away, or that of line 4, to",
+        ),
+        (
+            in_tree("      - switch: s1", "        nodes: n[0-3"),
+            "t.yaml:5: .*brackets do not match.*take the entry away to read the rest",
+        ),
+        (
+            in_tree("      - switch: s1", "        nodes: n/1"),
+            "t.yaml:5: 'n/1' cannot be a name .*take the entry away to read the rest",
+        ),
+        (
+            in_tree("      - nodes: n1"),
+            "t.yaml:4: expected the name of a switch, as in switch: s0; this entry has only nodes",
+        ),
+        (
+            in_tree("      - switch: s1").replace("switches", "switch"),
+            "expected `switches:` below `tree:`.*t.yaml:3: key `switch` is not known",
+        ),
+        ("- topology: t\n  tree:\n", "t.yaml:2: `tree` is empty, .*expected `switches:` below it"),
+    ],
+)
+def test_a_topology_yaml_that_is_wrong_is_told_in_its_own_terms(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(BadInput, match=message) as caught:
+        read(tmp_path, text, name="t.yaml")
+    assert "put #" not in str(caught.value)
+
+
+def test_keys_of_topology_yaml_that_are_not_known_are_named(tmp_path: Path) -> None:
+    leaf = ("      - switch: s0", "        nodes: n0", "      - switch: s1", "        node: n1")
+    found = read(tmp_path, in_tree(*leaf), name="t.yaml")
+    assert found["hosts"] == ["n0"]
+    assert "passed over: t.yaml:7: key `node` is not known" in str(found["notes"])
+
+
+def test_terminals_obey_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "t.yaml"
+    text = in_tree("      - switch: a", "        nodes: n[0-1]").replace("t\n", '"t\\x1b[31m"\n', 1)
+    text += '      - switch: "b\\x1b[31m\\n"\n        nodes: m0\n'
+    path.write_text(f"{text}- topology: flat\n  flat: true\n")
+    assert main(["topology", f"slurm:{path}{RATE}"]) == 0
+    told = capsys.readouterr().err
+    assert "root=b\\x1b[31m\\n takes" in told and "topology=t\\x1b[31m" in told
+    assert "\x1b" not in told
+    assert main(["topology", f"slurm:{path}{RATE},root=\x1b"]) == 2
+    assert "\x1b" not in capsys.readouterr().err

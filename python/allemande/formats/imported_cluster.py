@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from itertools import groupby
 
 from allemande.errors import BadInput
-from allemande.formats.import_source import GO_ON, RATE_MAX, Source
+from allemande.formats.import_source import RATE_MAX, Source
 from allemande.formats.imported_network import FoundLink, Network, besides
 from allemande.topology import Cluster, compress_hostlist, parse_cluster
 
@@ -21,6 +21,7 @@ NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
 HOSTS_MAX = 65_536
 LINKS_MAX = 262_144
 LINKS_OF_HOST_MAX = 8
+CABLES_APART_MAX = 1000  # what limits are made of grows with the square of the longest way
 LATENCY_MAX_US = 1e9
 QUEUE_MAX = 10_000_000
 
@@ -31,7 +32,7 @@ def _check_names(network: Network, source: Source) -> None:
             raise BadInput(
                 f"{source.at(network.lines.get(name))}: {name!r:.80} cannot be a name in a cluster "
                 "file; expected 1 to 63 letters, digits, dots, dashes and underscores: rename it, "
-                f"or {GO_ON}"
+                f"or {network.go_on}"
             )
 
 
@@ -126,6 +127,23 @@ def _check_links(network: Network, source: Source) -> dict[str, int]:
     return count
 
 
+def _check_depth(network: Network, source: Source) -> None:
+    """No switch is far from the first."""
+    joined = network.neighbours()
+    distance = {network.switches[0]: 0} if network.switches else {}
+    waiting = list(distance)
+    for name in waiting:
+        if distance[name] > CABLES_APART_MAX:
+            raise BadInput(
+                f"{source.at(network.lines.get(name))}: {name!r:.80} is more than "
+                f"{CABLES_APART_MAX} cables from {waiting[0]!r:.80}; expected a network less deep"
+            )
+        for other in joined[name]:
+            if other not in distance:
+                distance[other] = distance[name] + 1
+                waiting.append(other)
+
+
 def _number(value: float) -> str:
     return f"{value:.10g}"
 
@@ -194,6 +212,7 @@ def build(network: Network, source: Source) -> Cluster:
     """The cluster; BadInput where rates lack, names cannot be, or a host has no place."""
     _check_names(network, source)
     links_of = _check_links(network, source)
+    _check_depth(network, source)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", source.path.stem).lstrip("-")[:63] or source.kind
     described = f"read from {source.kind}:{source.path.name}".encode("ascii", "replace").decode()
     text = _Text()

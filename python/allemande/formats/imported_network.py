@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from allemande.errors import BadInput
-from allemande.formats.import_source import Source
+from allemande.formats.import_source import GO_ON, Source
 from allemande.text_files import shown
 from allemande.topology import compress_hostlist
 
@@ -76,6 +76,7 @@ class Network:
     queue_packets: int | None = None  # of every port of a switch
     notes: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)  # where a name stands
+    go_on: str = GO_ON  # how to do without what stands there
 
     def neighbours(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {name: [] for name in (*self.hosts, *self.switches)}
@@ -139,8 +140,15 @@ def turn_upwards(network: Network) -> None:
 
 
 def nothing_there(network: Network, source: Source, expected: str) -> BadInput:
-    """No host is left; what was passed over says why."""
-    return BadInput(f"{source.name}: no host is in it; expected {expected}{besides(network)}")
+    """No host is left, or none has a link; what was passed over says why."""
+    if not network.hosts:
+        return BadInput(f"{source.name}: no host is in it; expected {expected}{besides(network)}")
+    where = source.at(network.lines.get(network.hosts[0]))
+    verb = "has" if len(network.hosts) == 1 else "have"
+    return BadInput(
+        f"{where}: {some_hosts(network.hosts)} {verb} no link; expected {expected}"
+        f"{besides(network)}"
+    )
 
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -148,7 +156,7 @@ def nothing_there(network: Network, source: Source, expected: str) -> BadInput:
 
 def _part_name(part: Sequence[str], hosts: int) -> str:
     more = f" and {len(part) - 1} more switches" if len(part) > 1 else ""
-    return f"{part[0]}{more} ({hosts} host{'' if hosts == 1 else 's'})"
+    return f"{shown(part[0])}{more} ({hosts} host{'' if hosts == 1 else 's'})"
 
 
 def _from_the_top(parts: Sequence[list[str]], links: Iterable[FoundLink]) -> list[list[str]]:
@@ -165,7 +173,7 @@ def keep_one_part(network: Network, source: Source) -> None:
     root = source.options.get("root")
     if root is not None and root not in network.switches:
         raise BadInput(
-            f"{source.name}: root={root}: no switch is called so; expected one of "
+            f"{source.name}: root={shown(root)}: no switch is called so; expected one of "
             f"{some(network.switches) or 'none'}"
         )
     parts = _from_the_top(network.parts(), network.links)
@@ -197,7 +205,7 @@ def keep_one_part(network: Network, source: Source) -> None:
         named = (_part_name(parts[number], len(hosts_of[number])) for number in others)
         network.notes.append(
             f"taken: {_part_name(parts[chosen], len(hosts_of[chosen]))}; nothing joins it and "
-            f"{some(named)}, left out: root={parts[others[0]][0]} takes that part instead"
+            f"{some(named)}, left out: root={shown(parts[others[0]][0])} takes that part instead"
         )
     empty = [parts[number][0] for number in left if not set(hosts_of[number]) - stay]
     if empty:

@@ -47,7 +47,7 @@ from allemande.topology import Cluster
 _EXPECTED = "a platform of SimGrid (version 4)"
 PLATFORM_BYTES_MAX = 8 * MIB
 PLATFORM_ELEMENTS_MAX = 100_000
-_HOSTS = "hosts with links, as in <cluster> or <host>, <link> and <route>"
+_HOSTS = "<cluster>, or <host> and <link> with a <route> that names them"
 _KEYS = frozenset(OPTIONS)
 _ZONES = {"zone", "AS"}
 _ZONE_ROUTES = {"zoneRoute", "ASroute"}
@@ -255,7 +255,9 @@ def _add_layout(platform: Platform, layout: Layout) -> None:
 def _network(platform: Platform) -> Network:
     layout = lay_out(platform.routes, platform.cables, set(platform.hosts), platform.source.at)
     _add_layout(platform, layout)
-    network = Network(notes=platform.notes)
+    network = Network(
+        notes=platform.notes, go_on="take its element and its routes away to read the rest"
+    )
     joined = {end for link in platform.links for end in (link.below, link.above)}
     switches = [name for name in platform.switches if name in joined]
     names = _switch_names(platform, switches, network.notes)

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from allemande.errors import BadInput
 from allemande.formats.import_source import GO_ON, OPTIONS, Source, parse_source
-from allemande.formats.imported_cluster import HOSTS_MAX, build
+from allemande.formats.imported_cluster import build
 from allemande.formats.imported_network import (
     FoundLink,
     Network,
@@ -31,17 +30,18 @@ from allemande.formats.imported_network import (
     nothing_there,
     some,
 )
-from allemande.formats.yaml_text import Items, Table, Text, Value, read_yaml
+from allemande.formats.slurm_tree import Tree, Written
+from allemande.formats.slurm_yaml import parse_yaml
 from allemande.text_files import MIB, is_file, shown
-from allemande.topology import NAME_CHARACTERS_MAX, Cluster, expand_hostlist
+from allemande.topology import Cluster
 
 KIND = "slurm"
 CONF, YAML = "topology.conf", "topology.yaml"
 BLOCKS_ABOVE = "above-blocks"
 CONF_BYTES_MAX = MIB
-_ODD_SHOWN = 4
 _EXPECTED = "topology.conf, topology.yaml or what `scontrol show topology` prints"
 _NODES = "nodes below switches, as in SwitchName=s0 Nodes=n[0-3]"
+_YAML_NODES = "`switches:` below `tree:`, as in - switch: s0, and below that nodes: n[0-3]"
 _KEYS = {*OPTIONS, "topology"}
 # What stands beside them says nothing of how the network is wired.
 _KNOWN = {
@@ -61,77 +61,20 @@ _ELSE = {"blocksizes", "aggregatedblock"}
 # Blanks may stand around the `=`; behind them another key is no value.
 _KEY = re.compile(r"([A-Za-z_.]+)\s*=(?:\s+(?![A-Za-z_.]+\s*=))?(\"[^\"]*\"|\S*)")
 _WORD = re.compile(r"\S+")
+_GAP = re.compile(r",\s+(?![A-Za-z_.]+\s*=)")  # in a list; behind a last comma a key may follow
+_INCLUDE = re.compile(r"\s*include\s+(\S+)", re.IGNORECASE)
 _NOTHING = "(null)"  # as scontrol prints it
-_TRUE = {"true", "yes", "on", "1"}
-
-
-@dataclass
-class Tree:
-    """Switches and blocks as they are written, before anything is joined."""
-
-    source: str
-    nodes: dict[str, list[str]] = field(default_factory=dict)  # by switch
-    children: dict[str, list[str]] = field(default_factory=dict)
-    blocks: dict[str, list[str]] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)  # of switches and blocks
-    notes: list[str] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)  # what was passed over first, with its line
-    odd_count: int = 0
-    names: int = 0  # of nodes, so far
-
-    def at(self, line: int) -> str:
-        return f"{self.source}:{line}"
-
-    def pass_over(self, line: int, why: str) -> None:
-        self.odd_count += 1
-        if self.odd_count <= _ODD_SHOWN:
-            self.odd.append(f"{self.at(line)}: {why}")
-
-    def _expand(self, text: str, line: int) -> list[str]:
-        """The names of a list, each once."""
-        try:
-            found = list(dict.fromkeys(expand_hostlist(text)))
-        except BadInput as error:
-            raise BadInput(f"{self.at(line)}: {error}; {GO_ON}") from None
-        self.names += len(found)
-        if self.names > 2 * HOSTS_MAX:
-            raise BadInput(
-                f"{self.at(line)}: more than {2 * HOSTS_MAX} names; expected at most {HOSTS_MAX} "
-                "nodes"
-            )
-        return found
-
-    def add_switch(self, name: str, line: int, nodes: str, children: str) -> None:
-        self._check_new(name, "switch", self.nodes, line)
-        self.nodes[name] = self._expand(nodes, line) if nodes else []
-        self.children[name] = self._expand(children, line) if children else []
-        if name in self.children[name]:
-            self.children[name].remove(name)
-            self.notes.append(f"{self.at(line)}: switch {name!r} is below itself: passed over")
-
-    def add_block(self, name: str, line: int, nodes: str) -> None:
-        self._check_new(name, "block", self.blocks, line)
-        self.blocks[name] = self._expand(nodes, line) if nodes else []
-
-    def _check_new(self, name: str, kind: str, known: Mapping[str, object], line: int) -> None:
-        if not 0 < len(name) <= NAME_CHARACTERS_MAX:
-            raise BadInput(
-                f"{self.at(line)}: {name!r:.80} is no name of a {kind}; expected 1 to "
-                f"{NAME_CHARACTERS_MAX} letters, or {GO_ON}"
-            )
-        if name in known:
-            raise BadInput(
-                f"{self.at(line)}: {kind} {name!r} stands twice; expected each once: put # before "
-                f"this line, or before line {self.lines[name]}, to read the rest"
-            )
-        self.lines[name] = line
 
 
 # ---- topology.conf and scontrol ------------------------------------------------------------------
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Whole lines, with those that end in a backslash joined, without comments."""
+    """Whole lines, with those that end in a backslash joined, without comments.
+
+    As in Slurm nothing comes between the two, so that a list may go on in the next line. Blanks
+    before that are no end of the list.
+    """
     pending: list[str] = []
     begin = 0
     for number, line in enumerate(text.split("\n"), 1):
@@ -142,10 +85,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         if line.endswith("\\"):
             pending.append(line[:-1])
             continue
-        yield begin, " ".join([*pending, line])
+        yield begin, _GAP.sub(",", "".join([*pending, line]))
         pending = []
     if pending:
-        yield begin, " ".join(pending)
+        yield begin, _GAP.sub(",", "".join(pending))
 
 
 def _words(line: str) -> Iterator[tuple[str, str | None]]:
@@ -164,6 +107,9 @@ def _words(line: str) -> Iterator[tuple[str, str | None]]:
 def _parse_conf(text: str, source: str) -> Tree:
     tree = Tree(source)
     for number, line in _lines(text):
+        if include := _INCLUDE.match(line):
+            tree.pass_over(number, f"Include is not followed; give {include[1]:.80} itself")
+            continue
         found: dict[str, str] = {}
         odd: list[str] = []
         for key, value in _words(line):
@@ -192,119 +138,12 @@ def _add_line(tree: Tree, found: Mapping[str, str], line: int) -> None:
                 f"{GO_ON}"
             )
         nodes = "" if int(level) > 0 else found.get("nodes", "")
-        tree.add_switch(found["switchname"], line, nodes, found.get("switches", ""))
+        children = found.get("switches", "")
+        tree.add_switch(found["switchname"], line, Written(nodes, line), Written(children, line))
     elif "blockname" in found:
-        tree.add_block(found["blockname"], line, found.get("nodes", ""))
+        tree.add_block(found["blockname"], line, Written(found.get("nodes", ""), line))
     elif found and not _ELSE & set(found):
         tree.pass_over(line, f"{next(iter(found))}= is about neither switch nor block")
-
-
-# ---- topology.yaml -------------------------------------------------------------------------------
-
-
-def _table(value: Value, tree: Tree, what: str) -> Table:
-    if isinstance(value, Table):
-        return value
-    raise BadInput(f"{tree.at(value.line)}: {value!r:.60} where {what} is expected, with its keys")
-
-
-def _list(table: Table, key: str, tree: Tree) -> Items:
-    value = table.get(key)
-    if isinstance(value, Items):
-        return value
-    if value is None or value == "":
-        return Items()
-    raise BadInput(f"{tree.at(value.line)}: `{key}` is {value!r:.60}; expected a list")
-
-
-def _text(table: Table, key: str, tree: Tree) -> str:
-    value = table.get(key)
-    if value is None or isinstance(value, Text):
-        return "" if value is None or value in ("~", "null") else str(value)
-    raise BadInput(
-        f"{tree.at(value.line)}: `{key}` is {value!r}; expected text, as in {key}: n[0-3]"
-    )
-
-
-def _kind_of(entry: Table) -> str | None:
-    """What names switches in it, and is not empty."""
-    return next((kind for kind in ("tree", "block") if isinstance(entry.get(kind), Table)), None)
-
-
-def _choose(entries: Mapping[str, Table], tree: Tree, wanted: str | None) -> str:
-    """The name of the topology that is taken."""
-    source = tree.source
-    if wanted is not None:
-        if wanted not in entries:
-            raise BadInput(f"{source}: no topology {wanted!r}; expected one of {some(entries)}")
-        return wanted
-    default = next(
-        (
-            name
-            for name, entry in entries.items()
-            if _text(entry, "cluster_default", tree).lower() in _TRUE
-        ),
-        None,
-    )
-    usable = [name for name, entry in entries.items() if _kind_of(entry) is not None]
-    if default is not None and (default in usable or not usable):
-        return default
-    if default is None and len(entries) == 1:
-        return next(iter(entries))
-    if default is None and len(usable) != 1:
-        raise BadInput(
-            f"{source}: none of {some(entries)} is the default; say which: "
-            f"{KIND}:{source},topology={(usable or list(entries))[0]}"
-        )
-    taken = usable[0]
-    others = "".join(f", or topology={name}" for name in usable[1:4])
-    which = "no topology is the default" if default is None else f"the default, {default}, is flat"
-    tree.notes.append(
-        f"{which}: taken is topology={taken}, which names switches{others and f'; say so{others}'}"
-    )
-    return taken
-
-
-def _parse_yaml(text: str, source: str, wanted: str | None) -> Tree:
-    tree = Tree(source)
-    document = read_yaml(text, source)
-    entries: dict[str, Table] = {}
-    for value in document if isinstance(document, Items) else ():
-        entry = _table(value, tree, "a topology")
-        name = _text(entry, "topology", tree)
-        if name in entries:
-            raise BadInput(
-                f"{tree.at(entry.line)}: topology {name!r:.60} stands twice; expected names that "
-                "differ"
-            )
-        entries[name] = entry
-    if not entries:
-        raise BadInput(f"{source}: expected a list of topologies, each with `topology: NAME`")
-    name = _choose(entries, tree, wanted)
-    entry = entries[name]
-    kind = _kind_of(entry)
-    if kind is None:
-        others = [key for key in entry if key not in ("topology", "cluster_default")]
-        more = [name for name, one in entries.items() if _kind_of(one) is not None]
-        hint = f": topology={more[0]} has them" if more else ""
-        raise BadInput(
-            f"{tree.at(entry.line)}: topology {name} is {some(others) or 'empty'}, which says "
-            f"nothing of switches; expected tree or block{hint}"
-        )
-    described = _table(entry[kind], tree, kind)
-    if kind == "tree":
-        if "block" in entry:
-            tree.notes.append(f"topology {name} has tree and block: the tree is taken")
-        for value in _list(described, "switches", tree):
-            switch = _table(value, tree, "a switch")
-            names = (_text(switch, key, tree) for key in ("switch", "nodes", "children"))
-            called, nodes, children = names
-            tree.add_switch(called, switch.line, nodes, children)
-    else:
-        for value in _list(described, "blocks", tree):
-            block = _table(value, tree, "a block")
-            tree.add_block(_text(block, "block", tree), block.line, _text(block, "nodes", tree))
-    return tree
 
 
 # ---- the network ---------------------------------------------------------------------------------
@@ -317,7 +156,7 @@ def _below(tree: Tree, root: str) -> set[str]:
         above = {child for children in tree.children.values() for child in children}
         roots = [name for name in known if name not in above]
         raise BadInput(
-            f"{tree.source}: root={root}: no switch or block is called so; expected one of "
+            f"{tree.source}: root={shown(root)}: no switch or block is called so; expected one of "
             f"{some(roots)}, or of those below"
         )
     found = {root}
@@ -378,11 +217,12 @@ def _add_nodes(network: Network, tree: Tree, kept: set[str]) -> None:
                 raise BadInput(
                     f"{tree.at(line)}: node {node!r} hangs on {home[node]!r} and {switch!r}; "
                     f"expected one link for each host: take it out of line "
-                    f"{tree.lines[home[node]]} or {line}, or take one part with root={home[node]}"
+                    f"{tree.lines[home[node]]} or {line}, or take one part with "
+                    f"root={shown(home[node])}"
                 )
             home[node] = switch
             network.hosts.append(node)
-            network.lines[node] = line
+            network.lines[node] = tree.nodes_lines[switch]
             network.links.append(FoundLink(node, switch, line=line))
 
 
@@ -432,16 +272,15 @@ def _network(tree: Tree, root: str | None) -> Network:
             f"switches and blocks at once: the blocks {some(tree.blocks)} are left out"
         )
         tree.blocks = {}
-    network = Network(notes=tree.notes)
+    network = Network(notes=tree.notes, go_on=tree.go_on)
     names = set(tree.nodes or tree.blocks) if root is None else _below(tree, root)
     kept = _without_empty(tree, names)
     _note_what_is_left_out(tree, kept, names)
     _add_nodes(network, tree, kept)
     _add_switches(network, tree, kept)
     _with_names_apart(network, tree)
-    if tree.odd:
-        more = f" and {tree.odd_count - len(tree.odd)} more" if tree.odd_count > _ODD_SHOWN else ""
-        network.notes.append(f"passed over: {some(tree.odd)}{more}")
+    if passed_over := tree.passed_over():
+        network.notes.append(passed_over)
     return network
 
 
@@ -473,14 +312,15 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     path = _file_of(given, notes)
     source = Source(given.kind, path, given.options)
     content = source.read(_EXPECTED, CONF_BYTES_MAX)
-    if re.fullmatch(r"\.ya?ml", path.suffix):
-        tree = _parse_yaml(content, source.name, given.options.get("topology"))
+    yaml = re.fullmatch(r"\.ya?ml", path.suffix) is not None
+    if yaml:
+        tree = parse_yaml(content, source.name, given.options.get("topology"))
     else:
         tree = _parse_conf(content, source.name)
     root = given.options.get("root")
     network = _network(tree, root)
     if not network.hosts:
-        raise nothing_there(network, source, _NODES)
+        raise nothing_there(network, source, _YAML_NODES if yaml else _NODES)
     # What is below a switch is one part; its name here may be another.
     whole = Source(source.kind, path, {k: v for k, v in source.options.items() if k != "root"})
     keep_one_part(network, whole)

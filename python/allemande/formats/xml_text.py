@@ -1,7 +1,8 @@
 """XML as elements that know their lines, made so that no file can blow up.
 
-Entities are refused where they are declared, so that none can grow; nothing outside the file is
-read. How deep and how many elements may be is bounded. What stands between elements is passed over.
+Entities are refused where they are declared, so that none can grow, and where they are used without
+that; nothing outside the file is read. How deep and how many elements may be is bounded. What
+stands between elements is passed over.
 """
 
 from __future__ import annotations
@@ -83,6 +84,11 @@ def read_xml(text: str, source: str, expected: str, elements_max: int = ELEMENTS
     """The outermost element; BadInput, with the line, for what is no XML or too much of it."""
     begun = text.lstrip()
     lines_before = text.count("\n", 0, len(text) - len(begun))
-    # The text is UTF-8 by now, whatever the file says that it was.
-    plain = re.sub(r"\A(<\?xml[^>]{0,100}?)\sencoding=([\"'])[\w.-]*\2", r"\1", begun, count=1)
+    # The text is UTF-8 by now, whatever the file says that it was. Where a file may say more
+    # elsewhere, expat leaves out entities that nobody declares: to it, this one stands alone.
+    declared = re.match(r"<\?xml\s[^?>]{0,100}\?>", begun)
+    if declared:
+        lines_before += declared[0].count("\n")
+        begun = begun[declared.end() :]
+    plain = '<?xml version="1.0" standalone="yes"?>' + begun
     return _Reader(source, expected, lines_before, elements_max).read(plain)

@@ -36,6 +36,7 @@ class Table(dict[str, "Text | Items | Table"]):
     """A mapping, with texts as keys."""
 
     line: int
+    key_lines: dict[str, int]
 
     def __repr__(self) -> str:
         return "a table"
@@ -81,6 +82,7 @@ class _Builder:
             if key in holder:
                 raise self.wrong(key.line, f"{str(key)!r:.60} stands twice")
             holder[str(key)] = value
+            holder.key_lines[str(key)] = key.line
             self._keys[-1] = None
 
     def take(self, event: Any) -> None:
@@ -99,6 +101,8 @@ class _Builder:
             table = isinstance(event, yaml.MappingStartEvent)
             opened: Items | Table = Table() if table else Items()
             opened.line = line
+            if isinstance(opened, Table):
+                opened.key_lines = {}
             if not self._open or isinstance(self._open[-1][0], Items) or self._keys[-1] is not None:
                 self._open.append((opened, event.anchor))
                 self._keys.append(None)
