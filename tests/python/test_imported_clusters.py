@@ -230,8 +230,8 @@ def test_routers_and_aggregation_nodes_are_left_out(
     path.write_text(FABRIC.replace('[1](1) "S', "[1](1) S"))
     with pytest.raises(BadInput, match=r"fabric.txt:7: .* cannot be read; expected a port"):
         find_cluster(f"ibnetdiscover:{path}")
-    path.write_text("nothing\n")
-    with pytest.raises(BadInput, match="no host is in it"):
+    path.write_text("# made\nnothing\n")
+    with pytest.raises(BadInput, match=r"fabric\.txt:2: no node is in the file, .*'nothing'"):
         find_cluster(f"ibnetdiscover:{path}")
 
 

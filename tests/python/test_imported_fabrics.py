@@ -81,6 +81,35 @@ def test_what_names_no_host_is_told_by_guid(description: str, name: str, tmp_pat
     assert "adapters whose description tells no host: 3 x" in notes
 
 
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        ("mt1001 mlx5_0", "mt1001"),
+        ("MT1001 HCA-1", "MT1001"),
+        ("mt1001", "mt1001"),
+        ("nvidia mlx5_bond_0", "nvidia"),
+        ("intel hfi1_0", "intel"),
+        ("bluefield", "bluefield"),
+    ],
+)
+def test_hosts_may_be_called_like_a_model(description: str, name: str, tmp_path: Path) -> None:
+    cluster, notes = read(tmp_path, switch("1", "leaf", f"H-a {description}", "H-b z HCA-1"))
+    assert hosts(cluster) == [name, "z"]
+    assert "no host" not in notes
+
+
+def test_names_of_hosts_stay_or_are_noted(tmp_path: Path) -> None:
+    long = "node-0001.compute.eu-central-1.hpc.internal.example"
+    cluster, notes = read(tmp_path, switch("1", "leaf", f"H-a {long} mlx5_0", "H-b z HCA-1"))
+    assert hosts(cluster) == [long, "z"]
+    assert "names" not in notes
+    words = ("n\N{LATIN SMALL LIGATURE OE}ud1", "n1,rack2", "a/b", "a-b", "x" * 70)
+    ports = (f"H-{number} {word} mlx5_0" for number, word in enumerate(words))
+    cluster, notes = read(tmp_path, switch("1", "leaf", *ports))
+    assert set(hosts(cluster)) == {"n-ud1", "n1-rack2", "a-b", "a-b-2", "x" * 63}
+    assert f"n\N{LATIN SMALL LIGATURE OE}ud1 is n-ud1, n1,rack2 is n1-rack2, {'x' * 70} is" in notes
+
+
 def test_cards_of_one_device_are_one_host(tmp_path: Path) -> None:
     """The two ports of a card have GUIDs of their own, and one that is the device's."""
     model = "MT4123 ConnectX6   Mellanox Technologies"
@@ -129,6 +158,30 @@ def test_all_rails_are_links_of_each_host() -> None:
     assert {host.links for host in cluster.hosts} == {2}
     ways = [link.to for link in cluster.links if link.from_ == "gpu1"]
     assert ways == ["rail0-MQM9701-U1", "rail1-MQM9701-U1"]
+
+
+def test_the_rail_that_the_first_port_takes_is_told_with_those_left_out(tmp_path: Path) -> None:
+    text = switch("1", "comp", *(f"H-c{i} n{i} mlx5_0" for i in range(3))).replace("EDR", "HDR")
+    storage = (*(f"H-d{i} n{i} mlx5_1" for i in range(3)), "H-e oss mlx5_0")
+    cluster, notes = read(tmp_path, text + switch("2", "stor", *storage), ",port=first")
+    assert switches(cluster) == ["stor"]
+    assert (
+        "most hosts: rail=2 is 4 hosts on stor at 100 Gbit/s; left out: rail=1 is 3 hosts on "
+        "comp at 200 Gbit/s" in notes
+    )
+    assert "no port that counts leads are left out: comp" in notes
+
+
+def test_hosts_with_several_links_to_a_switch_are_drawn_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "dump"
+    ports = [f"H-{i}{port} n{i} mlx5_{port}" for i in range(4) for port in range(2)]
+    path.write_text(switch("1", "leaf", *ports))
+    assert main(["topology", f"ibnetdiscover:{path},rail=all"]) == 0
+    assert "\N{BOX DRAWINGS LIGHT HORIZONTAL} n[0-3]  2 links, each 100 Gbit/s" in (
+        capsys.readouterr().out
+    )
 
 
 def gpus(units: int, rails: int, spine: bool = True) -> str:
@@ -226,6 +279,26 @@ def test_a_dump_that_is_cut_off_anywhere_is_read_or_refused_by_line(tmp_path: Pa
             assert "dump" in str(error)
             assert "ibnetdiscover:" not in str(error)
     assert read_count > 50
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Ca : 0x0002c9020048aa10 ports 1 devid 0x1017 vendid 0x2c9 "n1 mlx5_0"',
+        "CA   100  1 0x00000000000000c1 4x EDR - SW     1  1 0xaa ( 'n1 mlx5_0' - 'leaf0' )",
+        "ibnetdiscover: iberror: failed: discover failed",
+    ],
+)
+def test_what_else_such_programs_print_is_told_by_line(line: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"dump:2: no node .*prints without -l or -p") as caught:
+        read(tmp_path, f"# made\n{line}\n" * 1000)
+    assert repr(line[:60]) in str(caught.value)
+
+
+def test_an_indented_dump_is_read(tmp_path: Path) -> None:
+    text = switch("1", "leaf", "H-a a HCA-1", "H-b b HCA-1")
+    cluster, _ = read(tmp_path, "".join(f" {line}\n" for line in text.split("\n")))
+    assert hosts(cluster) == ["a", "b"]
 
 
 def test_a_cable_from_a_switch_to_itself_is_left_out(tmp_path: Path) -> None:

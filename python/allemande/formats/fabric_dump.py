@@ -53,6 +53,8 @@ _PORT = re.compile(
 )
 _SPEED = re.compile(r"\b([0-9]{1,2})x([A-Za-z]+[0-9]{0,3})")
 _LID = re.compile(r"\blid [0-9]")
+_NODE_BEGINS = re.compile(r"^[ \t]*(Switch|Ca|Hca|Rt)[ \t]+[0-9]", re.MULTILINE)
+_SAYS = re.compile(r"^[ \t]*([^#\s].*)", re.MULTILINE)
 _QUOTED = re.compile(r'"([^"]*)"')
 _SYSTEM = re.compile(r"sysimgguid=(0x)?([0-9a-fA-F]{1,16})\b")
 _OPTION = re.compile(r"\b([ws])=([0-9]{1,2})\b")
@@ -121,7 +123,8 @@ class _Reader:
         return f"{self._source}:{line}"
 
     def read(self) -> None:
-        for number, line in enumerate(self._lines, 1):
+        for number, text in enumerate(self._lines, 1):
+            line = text.lstrip(" \t")  # as mail and documents indent what is copied into them
             if line.startswith("["):
                 self._read_port(number, line)
             elif match := _NODE.match(line):
@@ -230,6 +233,13 @@ class _Reader:
 
 def parse(text: str, source: str, notes: list[str] | None = None) -> dict[str, Node]:
     """The nodes by identity, in the order of the file, with each cable at both of its ends."""
+    if not _NODE_BEGINS.search(text) and (said := _SAYS.search(text)):
+        line = text.count("\n", 0, said.start()) + 1
+        raise BadInput(
+            f"{source}:{line}: no node is in the file, which begins with {said[1][:60]!r}; "
+            "expected what ibnetdiscover prints without -l or -p, or a net file of ibsim, with "
+            'lines as in Switch 36 "S-0002c902004885b0"'
+        )
     reader = _Reader(text, source)
     reader.read()
     if notes is not None:

@@ -17,21 +17,37 @@ from allemande.formats.import_source import Source
 from allemande.formats.imported_cluster import LINKS_OF_HOST_MAX
 from allemande.formats.imported_network import some, some_hosts
 from allemande.formats.rails import Rail
+from allemande.quantities import format_rate
+from allemande.topology import NAME_CHARACTERS_MAX
 
-# Descriptions that name a model: what firmware says before the host has said its name.
+GUID_DIGITS = 16
+
+# What firmware says before the host has said its name is a model. Its letters count: hosts may be
+# called mt1001, intel or bluefield.
 _MODEL = re.compile(
     r"(MT[0-9]{3,6}|Mellanox|NVIDIA|Intel|QLogic|Cornelis|Voltaire|HCA|CA|HFI)\b(?![-_.])|"
-    r"ConnectX|InfiniHost|BlueField|InfiniScale|.*(Mellanox|NVIDIA) Technologies|"
-    r"(localhost(\.localdomain)?|\(none\)|unknown)(\s|$)",
+    r"ConnectX|InfiniHost|BlueField|InfiniScale|.*(Mellanox|NVIDIA) Technologies"
+)
+# Where a device of Linux follows, or a number of an adapter, the host has said its name.
+_DEVICE = re.compile(
+    r"\S+\s+(mlx[0-9]_\w*[0-9]|hfi[0-9]_[0-9]+|qib[0-9]+|mthca[0-9]+|ib[a-z][0-9]\w*|"
+    r"(HCA|HFI)-?[0-9]+)\s*",
     re.IGNORECASE,
 )
+_NO_NAME = re.compile(r"(localhost(\.localdomain)?|\(none\)|unknown)(\s|$)", re.IGNORECASE)
 
 
 # ---- names ---------------------------------------------------------------------------------------
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-")[:46]
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-")[:NAME_CHARACTERS_MAX]
+
+
+def _names_no_host(description: str) -> bool:
+    if _NO_NAME.match(description) or not _plain((description.split() or [""])[0]):
+        return True
+    return _MODEL.match(description) is not None and not _DEVICE.fullmatch(description)
 
 
 def switch_names(nodes: Iterable[Node]) -> dict[str, str]:
@@ -47,8 +63,10 @@ def switch_names(nodes: Iterable[Node]) -> dict[str, str]:
     for identity, name in plain.items():
         if not name or alike[name] > 1:
             name = f"{(name or 'switch')[:40]}-{_plain(identity)[-12:]}"
+        begin, number = name[:40], 1
         while name in used:
-            name = f"{name[:40]}-{len(used)}"
+            number += 1
+            name = f"{begin}-{number}"
         used.add(name)
         names[identity] = name
     return names
@@ -71,29 +89,35 @@ def _host_names(cards: Sequence[Node], notes: list[str]) -> dict[str, str]:
     for card in cards:
         alike.setdefault(card.description, []).append(card)
     devices: dict[str, str] = {}  # those of which each is taken for a host -> its name
-    words: dict[str, str] = {}  # a name -> the word that it was made of
+    # A name -> the word that it was made of. Who is called so keeps it; others get it after that.
+    firsts = [(description.split() or [""])[0] for description in alike]
+    words = {word: word for word in firsts if _plain(word) == word}
     names: dict[str, str] = {}
     nameless = []
     for description, same in alike.items():
         word = (description.split() or [""])[0]
         name = _plain(word)
-        model = not name or _MODEL.match(description) is not None
+        model = _names_no_host(description)
         one_device = len({card.system or card.guid for card in same}) == 1
         named = not model and words.setdefault(name, word) == word
         if named and (one_device or _is_alone(same)):
             names |= {card.identity: name for card in same}
             continue
         nameless.append(f"{len(same)} x {description!r:.50}")
-        begin = "host" if model else name[:40]
+        begin = "host" if model else name[: NAME_CHARACTERS_MAX - 1 - GUID_DIGITS]
         for card in same:
             device = card.system if card.system.strip("0") else card.guid
-            devices.setdefault(device, f"{begin}-{_plain(card.guid)[-16:]}")
+            devices.setdefault(device, f"{begin}-{_plain(card.guid)[-GUID_DIGITS:]}")
             names[card.identity] = devices[device]
     if nameless:
         notes.append(
             f"adapters whose description tells no host: {some(nameless)}; each device is taken for "
             "a host, named by its GUID"
         )
+    stay = set(names.values())
+    changed = [f"{word} is {new}" for new, word in words.items() if new != word and new in stay]
+    if changed:
+        notes.append(f"hosts whose names a cluster file cannot have: {some(changed)}")
     return names
 
 
@@ -172,7 +196,11 @@ class Choice:
     def _described(self, number: int) -> str:
         rail = self.rails[number - 1]
         leaves = some(self.names[leaf] for leaf in rail.leaves)
-        return f"rail={number} is {len(rail.hosts)} hosts on {leaves}"
+        ports = (plug.port for plugs in self.plugs.values() for plug in plugs)
+        inside = {port.rate_mbit_s for port in ports if port.peer in rail.leaves}
+        rates = " or ".join(format_rate(rate) for rate in sorted(filter(None, inside)))
+        at = f" at {rates}" if rates else ""
+        return f"rail={number} is {len(rail.hosts)} hosts on {leaves}{at}"
 
     def _all_described(self) -> str:
         return "; ".join(self._described(number + 1) for number in range(len(self.rails)))
@@ -265,12 +293,24 @@ class Choice:
         elif self.rails:
             most = max(self.rails, key=lambda rail: len(rail.hosts))
             first = set(most.leaves)
+            if self.source.options.get("port") == "first":
+                self._tell_first(self.rails.index(most) + 1)
         chosen = {
             host: [self._choose_port(host, plugs, first)] for host, plugs in self.plugs.items()
         }
         if wanted is None:
             self._warn_of_mixtures(chosen)
         return chosen
+
+    def _tell_first(self, taken: int) -> None:
+        """Which rail a host's first port is on, as another one may be the faster."""
+        others = [number + 1 for number in range(len(self.rails)) if number + 1 != taken]
+        left = "; ".join(self._described(number) for number in others[:4])
+        more = f"; and {len(others) - 4} more" if len(others) > 4 else ""
+        self.notes.append(
+            f"port=first prefers the rail with most hosts: {self._described(taken)}; left out: "
+            f"{left}{more}"
+        )
 
     def _warn_of_choices(self) -> None:
         """Where the switches tell no rails apart."""

@@ -107,9 +107,7 @@ def _network(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> Net
             FoundLink(host, names[plug.port.peer], plug.port.rate_mbit_s, line=plug.port.line)
             for plug in found
         ]
-    linked = {end for trunk in trunks for end in (trunk.below, trunk.above)}
-    linked |= {plug.port.peer for found in chosen.values() for plug in found}
-    network.switches = [name for identity, name in names.items() if identity in linked]
+    network.switches = list(names.values())
     network.lines |= {name: nodes[identity].line for identity, name in names.items()}
     network.links += [
         replace(trunk, below=names[trunk.below], above=names[trunk.above]) for trunk in trunks
