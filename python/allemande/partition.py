@@ -24,17 +24,22 @@ class Halves:
 
 
 class _Graph:
-    """Switches as METIS takes them: weighted by hosts, joined by weighted edges."""
+    """Switches as METIS takes them: weighted by hosts, joined by weighted edges.
+
+    Hosts with several links are nodes, too: they belong to no one switch, and may be all that joins
+    switches.
+    """
 
     def __init__(self, cluster: Cluster) -> None:
-        names = [switch.name for switch in cluster.switches]
+        ends = Counter(end for link in cluster.links for end in (link.from_, link.to))
+        several = [host.name for host in cluster.hosts if ends[host.name] > 1]
+        names = [*(switch.name for switch in cluster.switches), *several]
         self.index = {name: number for number, name in enumerate(names)}
-        self.hosts = [0] * len(names)
+        self.hosts = [0] * len(cluster.switches) + [1] * len(several)
         self.links: Counter[tuple[int, int]] = Counter()
         self.rates: Counter[tuple[int, int]] = Counter()  # tail, head: Mbit/s
         for link in cluster.links:
-            ends = [self.index.get(name) for name in (link.from_, link.to)]
-            tail, head = ends
+            tail, head = self.index.get(link.from_), self.index.get(link.to)
             if tail is None or head is None:
                 inner = head if tail is None else tail
                 assert inner is not None
@@ -96,8 +101,9 @@ class _Graph:
 def bisection(cluster: Cluster) -> Halves:
     """The least that must be cut to part the hosts into halves.
 
-    Exact for trees and up to 18 switches. Beyond, halves of whole switches that METIS finds; where
-    no such halves exist (an odd number of hosts at every switch), BadInput.
+    Exact for trees and up to 18 switches, if every host has one link. Else halves that METIS finds,
+    of whole switches and hosts with several links; where no such halves exist (an odd number of
+    hosts at every switch), BadInput.
     """
     try:
         exact = cluster.bisection()

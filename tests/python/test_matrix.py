@@ -183,6 +183,14 @@ def test_empty_pairs_carry_nothing() -> None:
     assert result.goodput_mb_s == pytest.approx(100_000 / 16 / result.time_s / 1e6)
 
 
+def test_matrices_that_send_nothing_take_no_time(tmp_path: Path) -> None:
+    Path(tmp_path, "m.csv").write_text("0,0,0,0,0,0,0,0\n" * 8)
+    files = ["--json", str(tmp_path / "out.json"), "--trace", str(tmp_path / "out.trace")]
+    assert main(["simulate", "tam-8x1", "--matrix", f"file:{tmp_path}/m.csv", *files]) == 0
+    (result,) = json.loads(Path(tmp_path, "out.json").read_text())
+    assert (result["time_s"], result["goodput_mb_s"]) == (0, 0)
+
+
 def test_simulate_takes_a_matrix_and_its_limit(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -101,8 +101,12 @@ simulate tam-8x1
     --pattern ft:S --size 1KB | says how many bytes; leave out --size
     --background full | all hosts are on one switch
     --jobs 5 --job-layout split | cannot be split among 5 jobs
+    --exchanges 1000000000 | 1<=x<=1000000.
+    --matrix file:zero.csv --jobs 2 | several jobs need bytes that cross the network
     --job-layout mixed | expected interleaved or split
     --set congestion_control=vegas | expected aimd or off
+topology tam-8x1
+    --lid-tables - --lmc -1 | -1 is not in the range 0<=x<=7
 simulate tam-8x4
     --size ten | size 'ten' cannot be read
     --algorithm fast | unknown algorithm `fast`; expected one of: direct,
@@ -159,6 +163,7 @@ def test_says_why_and_ends_with_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("zero.csv").write_text("0,0,0,0,0,0,0,0\n" * 8)
     assert main([profile if word == "PROFILE" else word for word in shlex.split(line)]) == 2
     printed = capsys.readouterr()
     told = " ".join(printed.err.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,24 @@ def test_metis_finds_known_bisections() -> None:
     assert bisection(find_cluster("torus:21")).links == 2
     with pytest.raises(BadInput, match="out of reach"):
         bisection(find_cluster("torus:19,hosts=3"))
+
+
+# Two rails that only hosts join: cutting a half of the hosts off costs both links of each.
+def test_links_of_hosts_count_where_hosts_have_several(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rails = tmp_path / "rails.toml"
+    rails.write_text(
+        """format = 1
+name = "rails"
+switch = [{ name = "a,b" }]
+host = [{ name = "h[0-7]", links = 2 }]
+link = [{ from = "h[0-7]", to = "a", rate_mbit_s = 1000 },
+        { from = "h[0-7]", to = "b", rate_mbit_s = 1000 }]"""
+    )
+    assert main(["topology", str(rails), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["bisection"] == {"links": 8, "mbit_s": 8000.0, "exact": False}
 
 
 def square(rates: str) -> Cluster:

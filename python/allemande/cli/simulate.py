@@ -12,6 +12,8 @@ from allemande.errors import BadInput
 from allemande.formats.recognise import IMPORT_FORMS
 from allemande.output_files import STDOUT, check_outputs, write_rows
 
+EXCHANGES_MAX = 1_000_000  # as src/scenario/options.def has it: each keeps its times
+
 
 def command(
     cluster: Annotated[
@@ -88,7 +90,9 @@ def command(
         int | None,
         typer.Option(help="On every host; they share one message to each other host.", min=1),
     ] = None,
-    exchanges: Annotated[int, typer.Option(help="So many, one after the other.", min=1)] = 1,
+    exchanges: Annotated[
+        int, typer.Option(help="So many, one after the other.", min=1, max=EXCHANGES_MAX)
+    ] = 1,
     jobs: Annotated[
         int | None,
         typer.Option(help="So many jobs at once, each with its own exchanges.", min=1),

@@ -47,7 +47,9 @@ def command(
             help="Write LID tables as OpenSM dumps them and reads them; '-' is stdout.",
         ),
     ] = None,
-    lmc: Annotated[int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.")] = 0,
+    lmc: Annotated[
+        int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.", min=0, max=7)
+    ] = 0,
     lid_engine: Annotated[
         str,
         typer.Option(

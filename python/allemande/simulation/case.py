@@ -118,7 +118,7 @@ class Result:
     @property
     def goodput_mb_s(self) -> float:
         """Payload each host receives per second, in the papers' unit."""
-        return self.host_bytes / self.time_s / 1e6
+        return self.host_bytes / self.time_s / 1e6 if self.time_s else 0.0
 
     @property
     def delivered_bytes(self) -> int:
@@ -191,6 +191,14 @@ def _host_bytes(case: Case, hosts: int, matrix: Matrix | None) -> float:
     return float(blocks.sum() - np.trace(blocks)) / hosts
 
 
+def _check_jobs(case: Case, matrix: Matrix | None) -> None:
+    """Jobs that send nothing would go on for ever: simulated time stands still for each."""
+    if case.options.get("jobs", 1) != 1 and not _host_bytes(case, len(_host_names(case)), matrix):
+        raise BadInput(
+            "several jobs need bytes that cross the network; expected a matrix with some"
+        )
+
+
 def _matrix_of(case: Case) -> Matrix | None:
     """The traffic of a case whose pairs differ, in rank order."""
     given = case.options.get("matrix")
@@ -250,6 +258,8 @@ def run_case(case: Case, watcher: Watcher | None = None) -> Result:
         options["size"] = max(size for _, _, size in steps[0])
         del options["pattern"]
     matrix = None if steps else _matrix_of(case)
+    if not steps:
+        _check_jobs(case, matrix)
     if matrix is not None:
         if case.mode == "flow":
             raise BadInput("flow mode has the same size for every pair; simulate packets")

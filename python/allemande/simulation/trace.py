@@ -177,7 +177,7 @@ def _write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
     with path.open("wb") as file:
         writer = TraceWriter(file, [host.name for host in cluster.hosts])
         nodes: dict[str, int] = {}
-        for port, mine in zip(ports, np.split(records[order], first[1:]), strict=True):
+        for port, mine in zip(ports, np.split(records[order], first)[1:], strict=True):
             name = names[int(port)]
             node = _node_of(name)
             if node not in nodes:
