@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import sys
 import threading
@@ -74,13 +75,42 @@ def exit_code_of(name: str, body: Callable[[], int | None]) -> int:
 
     Messages begin with `name`.
     """
+    code = _code_of(name, body)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would say it again at its end, with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not code:
+            return _failed(name, error)
+    return code
+
+
+def _failed(name: str, error: OSError | MemoryError) -> int:
+    """What the system lacks or refuses, said in one line: no traceback explains it better."""
+    if isinstance(error, MemoryError):
+        reason = "there is not enough memory; make the input smaller"
+    else:
+        reason = error.strerror or str(error)
+        if error.filename is not None:
+            from allemande.text_files import shown  # what it imports, few commands need
+
+            reason = f"{shown(error.filename)}: {reason}"
+    print(f"{name}: {reason}", file=sys.stderr)
+    return 1
+
+
+def _code_of(name: str, body: Callable[[], int | None]) -> int:
     try:
         with _cleaning_up_when_told_to_end():
             return body() or 0
     except AllemandeError as error:
-        sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
         print(f"{name}: {told(str(error))}", file=sys.stderr)
         return error.exit_code
+    except (OSError, MemoryError) as error:
+        return _failed(name, error)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except SystemExit as stop:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.row_text import Row, csv_rows, json_rows
 
 STDOUT = "-"
@@ -18,8 +20,27 @@ def check_outputs(outputs: dict[str, str | None]) -> None:
     if len(on_stdout) > 1:
         raise BadInput(f"{' and '.join(on_stdout)} cannot both be '-'; expected one, or files")
     for name, target in outputs.items():
-        if target not in (None, STDOUT) and not Path(target).resolve().parent.is_dir():
-            raise BadInput(f"{name} {target}: its folder does not exist; expected a writable file")
+        if target is not None and target != STDOUT:
+            _check_file(name, target)
+
+
+def _check_file(name: str, target: str) -> None:
+    path = Path(target).resolve()
+    if path.is_dir():
+        raise BadInput(f"{name} {target}: is a folder; expected a file")
+    if not path.parent.is_dir():
+        raise BadInput(f"{name} {target}: its folder does not exist; expected a writable file")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f"{name} {target}: must not be written to; expected a writable file")
+
+
+@contextlib.contextmanager
+def writing(target: str | os.PathLike[str]) -> Iterator[None]:
+    """Failed, which names the file, where the system does not take what is written in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise Failed(f"{target}: cannot be written: {error.strerror or error}") from None
 
 
 def write_output(target: str | None, text: str) -> None:
@@ -27,7 +48,8 @@ def write_output(target: str | None, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     elif target is not None:
-        Path(target).write_text(text, encoding="utf-8")
+        with writing(target):
+            Path(target).write_text(text, encoding="utf-8")
 
 
 def write_rows(

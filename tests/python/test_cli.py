@@ -156,6 +156,29 @@ def test_help_imports_no_command_and_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments", [[], ["--output", "/dev/full"], ["--lid-tables", "/dev/full"]]
+)
+def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
+    line = [sys.executable, "-m", "allemande", "topology", "tam-8x1", *arguments]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr
+
+
+def test_a_lack_of_memory_is_told_in_one_line(
+    command: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run() -> None:
+        raise MemoryError
+
+    command.command = run  # type: ignore[attr-defined]
+    assert cli.main(["stand-in"]) == 1
+    assert capsys.readouterr().err.startswith("allemande: there is not enough memory")
+
+
 def test_runs_as_a_module() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "allemande", "--version"], capture_output=True, text=True

@@ -106,6 +106,8 @@ simulate tam-8x1
     --job-layout mixed | expected interleaved or split
     --set congestion_control=vegas | expected aimd or off
 topology tam-8x1
+    --output . | --output .: is a folder; expected a file
+    --lid-tables . | --lid-tables .: is a folder; expected a file
     --lid-tables - --lmc -1 | -1 is not in the range 0<=x<=7
 simulate tam-8x4
     --size ten | size 'ten' cannot be read

@@ -9,7 +9,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, SizesOption
 from allemande.errors import BadInput
-from allemande.output_files import STDOUT, check_outputs, write_rows
+from allemande.output_files import STDOUT, check_outputs, write_rows, writing
 
 if TYPE_CHECKING:
     from allemande.model.predict import Row
@@ -155,4 +155,5 @@ def command(
         from allemande.report.prediction_plot import render
 
         title = f"Predicted for {numbers[0]} hosts of {profile}"
-        Path(plot).write_bytes(render(rows, title, Path(plot).suffix[1:]))
+        with writing(plot):
+            Path(plot).write_bytes(render(rows, title, Path(plot).suffix[1:]))

@@ -14,7 +14,7 @@ from allemande.formats.choices import Times, choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
-from allemande.output_files import STDOUT
+from allemande.output_files import STDOUT, write_output, writing
 from allemande.quantities import format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
 
@@ -52,12 +52,12 @@ class Emitted:
         """
         pieces = iter(self.pieces)
         first = next(pieces, "")
-        with path.open("w", encoding="utf-8") as file:
+        with writing(path), path.open("w", encoding="utf-8") as file:
             file.write(first)
             file.writelines(pieces)
         if self.settings:
             text = "".join(f"{name}={value}\n" for name, value in self.settings.items())
-            settings_file(path).write_text(text, encoding="utf-8")
+            write_output(str(settings_file(path)), text)
 
     def deliver(self, output: str) -> None:
         """To a file, with its settings on stdout; or, by '-', to stdout. Notes go to stderr."""

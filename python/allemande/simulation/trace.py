@@ -19,6 +19,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import (  # type: ignore[
     TrackEvent,
 )
 
+from allemande.output_files import writing
 from allemande.simulation.case import Case, Result
 from allemande.topology import Cluster
 
@@ -174,7 +175,7 @@ def _write_trace(path: Path, data: bytes, cluster: Cluster) -> int:
     names = _port_names(cluster)
     order = np.argsort(records["port"], kind="stable")
     ports, first = np.unique(records["port"][order], return_index=True)
-    with path.open("wb") as file:
+    with writing(path), path.open("wb") as file:
         writer = TraceWriter(file, [host.name for host in cluster.hosts])
         nodes: dict[str, int] = {}
         for port, mine in zip(ports, np.split(records[order], first)[1:], strict=True):
