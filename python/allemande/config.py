@@ -19,6 +19,8 @@ from allemande.text_files import TOML_BYTES_MAX, exists, parse_toml, read_text, 
 PREFIX = "ALLEMANDE_"
 CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
 NUMBER_FORMAT = ".10g"
+DIGITS_MAX = 20  # of an integer of 64 bits
+SHOWN_MAX = 80  # characters of a value that is refused
 
 Origin = Literal["built-in", "file", "environment", "flag"]
 
@@ -41,7 +43,7 @@ class Setting:
 def check_value(option: Option, where: str, text: str) -> str:
     """The value in its normal spelling, or BadInput that says what is valid."""
     if option.kind == "integer":
-        if not (text.isascii() and text.isdigit() and _in_ranges(int(text), option.valid)):
+        if not (_is_whole(text) and _in_ranges(int(text), option.valid)):
             raise _bad_value(where, text, f"an integer in {option.valid}")
         return str(int(text))
     if option.kind == "number":
@@ -67,15 +69,21 @@ def check_value(option: Option, where: str, text: str) -> str:
 
 
 def _bad_value(where: str, text: str, expected: str) -> BadInput:
-    return BadInput(f"{where}: `{text}` is not valid; expected {expected}")
+    spelled = text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}..."
+    return BadInput(f"{where}: `{spelled}` is not valid; expected {expected}")
 
 
 def _is_choice(text: str, choice: str) -> bool:
     """`choice`: a word, or a range of numbers in their usual spelling."""
     if ".." not in choice:
         return text == choice
-    number = text.isascii() and text.isdigit() and str(int(text)) == text
+    number = _is_whole(text) and str(int(text)) == text
     return number and _in_ranges(int(text), choice)
+
+
+def _is_whole(text: str) -> bool:
+    """A whole number; Python refuses to count those of thousands of digits."""
+    return text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX
 
 
 def _in_ranges(value: int, ranges: str) -> bool:

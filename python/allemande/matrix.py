@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import io
 import math
+import re
+import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,14 @@ EXPECTED = (
     "rotate, incast:K, one-to-all, all-to-one or file:PATH"
 )
 FILE_BYTES_MAX = 64 * MIB
+RANKS_MAX = math.isqrt(FILE_BYTES_MAX // 8)  # of a matrix from a file, as NumPy holds it
+# What NumPy ends by where a header is no header: it has Python read it.
+_NO_ARRAY = (
+    *(ValueError, EOFError, OverflowError, SyntaxError, MemoryError, RecursionError),
+    tokenize.TokenError,
+)
+_CELL = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+_ROW = re.compile(rf"{_CELL.pattern}(?:,{_CELL.pattern})*")
 ENTRY_MAX = 2**31 - 1  # counts of MPI_Alltoallv are int
 
 
@@ -237,7 +247,32 @@ def _read_array(path: Path) -> Any:
     if path.suffix == ".npy":
         return np.load(path, mmap_mode="r", allow_pickle=False)
     text = read_text(path, "a matrix as CSV", FILE_BYTES_MAX)
+    _check_csv(text, shown(path))
     return np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.int64, ndmin=2)
+
+
+def _check_csv(text: str, name: str) -> None:
+    """BadInput with the line of what is no row of whole numbers, before NumPy makes room for it."""
+    columns = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        row = line.partition("#")[0]
+        if not row.strip():
+            continue
+        count = row.count(",") + 1
+        if count > RANKS_MAX or count != (columns or count):
+            expected = f"{columns}, as in the row before" if columns else f"at most {RANKS_MAX}"
+            raise BadInput(f"{name}:{number}: has {count} columns; expected {expected}")
+        columns = count
+        if _ROW.fullmatch(row):
+            continue
+        cells = enumerate(row.split(","), 1)
+        column, cell = next((i, cell) for i, cell in cells if not _CELL.fullmatch(cell))
+        raise BadInput(
+            f"{name}:{number}: column {column} is {cell.strip()!r:.40}; expected whole numbers of "
+            "bytes with commas between, as in 0,1000,1000, and no headings"
+        )
+    if not columns:
+        raise BadInput(f"{name}: has no numbers; expected a row of whole numbers of bytes per rank")
 
 
 def _read_file(path: Path) -> Matrix:
@@ -249,7 +284,7 @@ def _read_file(path: Path) -> Matrix:
         raise BadInput(f"matrix file {name}: {error.strerror or error}") from error
     except BadInput as error:
         raise BadInput(f"matrix file {error}") from None
-    except (ValueError, EOFError, OverflowError, SyntaxError, MemoryError, RecursionError) as error:
+    except _NO_ARRAY as error:
         raise BadInput(
             f"matrix file {name}: {error!s:.200}; expected CSV or .npy of whole numbers of bytes"
         ) from error

@@ -20,11 +20,13 @@ MIB = 2**20
 BYTES_MAX = 16 * MIB  # of a text; a dump of InfiniBand has about 90 bytes a port
 TOML_BYTES_MAX = MIB
 CLUSTER_BYTES_MAX = 32 * MIB  # as the core has it
+_INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1  # as TOML has them
+_DIGITS_MAX = 20  # of integers in JSON: 64 bits
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def shown(path: str | os.PathLike[str]) -> str:
-    """A path as messages have it: what is no text in it, escaped."""
+    """A path, or another text of users, as messages have it: what is no text in it, escaped."""
     text = os.fspath(path)
     if text.isprintable():
         return text
@@ -98,7 +100,7 @@ def parse_json(text: str, source: str, expected: str) -> Any:
     """What JSON says; BadInput, with the line, for what is none, and for what is nested too deep
     or has numbers that are too long to count."""
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_json_integer)
     except json.JSONDecodeError as error:
         raise BadInput(
             f"{source}:{error.lineno}: not valid JSON: {error.msg}; expected {expected}"
@@ -109,6 +111,12 @@ def parse_json(text: str, source: str, expected: str) -> Any:
         raise BadInput(f"{source}: not valid JSON: {error}; expected {expected}") from None
 
 
+def _json_integer(text: str) -> int:
+    if len(text.lstrip("-")) > _DIGITS_MAX:
+        raise ValueError(f"the integer {text[:_DIGITS_MAX]}... has more than {_DIGITS_MAX} digits")
+    return int(text)
+
+
 def read_json(path: str | os.PathLike[str], expected: str, bytes_max: int | None = None) -> Any:
     """The same from a file."""
     return parse_json(read_text(path, expected, bytes_max), shown(path), expected)
@@ -117,13 +125,34 @@ def read_json(path: str | os.PathLike[str], expected: str, bytes_max: int | None
 def parse_toml(text: str, source: str) -> dict[str, Any]:
     """What TOML says; BadInput, with the line where there is one, for what is none."""
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except RecursionError:
         raise BadInput(f"{source}: not valid TOML: nested too deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
-        from allemande import _core
-
-        _core.check_toml(text, source)  # says what was expected
+        _check_toml(text, source)
         line = re.search(r"at line (\d+)", str(error))
-        number = line[1] if line else str(text.count("\n") + 1)
+        number = line[1] if line else str(max(1, len(text.splitlines())))
         raise BadInput(f"{source}:{number}: not valid TOML: {error}") from None
+    if _has_long_integer(table):
+        _check_toml(text, source)
+        raise BadInput(f"{source}: not valid TOML: an integer of more than 64 bits")
+    return table
+
+
+def _check_toml(text: str, source: str) -> None:
+    """BadInput with what was expected, where the core finds it, too."""
+    from allemande import _core
+
+    _core.check_toml(text, source)
+
+
+def _has_long_integer(table: dict[str, Any]) -> bool:
+    """Whether an integer is no integer of TOML: hexadecimal ones may have any length in Python."""
+    left: list[Any] = [table]
+    while left:
+        one = left.pop()
+        if isinstance(one, int) and not _INTEGER_MIN <= one <= _INTEGER_MAX:
+            return True
+        if isinstance(one, (dict, list)):
+            left.extend(one.values() if isinstance(one, dict) else one)
+    return False

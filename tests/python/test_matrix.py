@@ -118,14 +118,18 @@ def test_matrix_files_of_csv_and_npy_read_the_same(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("1,2\n3,4\n", r"is 2 x 2; expected 3 x 3: a row per sending rank"),
-        ("1,2,3\n4,5\n6,7,8\n", "whole numbers"),
+        ("1,2,3\n4,5\n6,7,8\n", r"m\.csv:2: has 2 columns; expected 3"),
+        ("a,b,c\n1,2,3\n", r"m\.csv:1: column 1 is 'a'; expected whole numbers .* no headings"),
+        ("\n1;2;3\n", r"m\.csv:2: column 1 is '1;2;3'; expected whole numbers .* commas between"),
+        ("1,2,3,\n", r"m\.csv:1: column 4 is ''"),
+        ("1,1KB,3\n", r"m\.csv:1: column 2 is '1KB'"),
+        ("1," * 5000, r"m\.csv:1: has 5001 columns; expected at most 2896"),
         ("1,2,3\n4,-5,6\n7,8,9\n", "row 2, column 2 is -5 bytes; expected 0 to"),
         ("1,2,3\n4,5.5,6\n7,8,9\n", "whole numbers"),
         (f"1,2,3\n4,5,6\n7,{2**31},9\n", "row 3, column 2"),
-        ("", "expected"),
+        ("", "has no numbers; expected a row"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:loadtxt")
 def test_csv_files_that_are_no_matrix_are_refused(
     tmp_path: Path, content: str, message: str
 ) -> None:
@@ -141,9 +145,11 @@ def test_npy_files_that_are_no_matrix_are_refused(tmp_path: Path) -> None:
         np.save(path, values)
         with pytest.raises(BadInput, match="expected"):
             make(f"file:{path}", ranks=3)
-    path.write_bytes(b"nothing of the kind")
-    with pytest.raises(BadInput, match=r"expected CSV or \.npy"):
-        make(f"file:{path}", ranks=3)
+    deep = b"\x93NUMPY\x02\x00" + (5000).to_bytes(4, "little") + b"(" * 5000
+    for content in (b"nothing of the kind", deep):
+        path.write_bytes(content)
+        with pytest.raises(BadInput, match=r"expected CSV or \.npy"):
+            make(f"file:{path}", ranks=3)
     with pytest.raises(BadInput, match="No such file"):
         make(f"file:{tmp_path / 'none.csv'}", ranks=3)
 

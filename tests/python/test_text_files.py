@@ -104,7 +104,7 @@ def test_a_text_is_read_with_its_lines(tmp_path: Path) -> None:
     [
         ("[\n1,\n}", "f:3: not valid JSON"),
         ("[" * 100_000, "f: not valid JSON: nested too deep"),
-        ("9" * 5000, "f: not valid JSON: .*4300"),
+        ("9" * 5000, r"f: not valid JSON: the integer 9{20}\.\.\. has more than 20 digits"),
     ],
 )
 def test_json_that_is_none_is_told(text: str, message: str) -> None:
@@ -117,14 +117,18 @@ def test_json_that_is_none_is_told(text: str, message: str) -> None:
     [
         ("a = 1\nb = 2024-13-45\n", "f:2: not valid TOML"),
         ("a = " + "[" * 3000, "f: not valid TOML: nested too deep"),
-        ("a = " + "9" * 5000 + "\n", "f:1: not valid TOML: .*too long"),
+        ("a = 1\nb = [1, " + "9" * 5000 + "]\n", "f:2: not valid TOML: .*too long"),
+        ("a = 0x" + "f" * 5000 + "\n", "f:1: not valid TOML: "),
+        ("a = 1\nb.c = [0x8000000000000000]", "f:2: not valid TOML: "),
+        ("a = \n", "f:1: not valid TOML"),
         ("a = 1\nb = x\n", 'f:2: not valid TOML: key `b`: `x` is no value; expected "text" in q'),
         ("a = 5 ms\n", "f:1: not valid TOML: key `a`: .*; expected a number without a unit"),
     ],
 )
 def test_toml_that_is_none_is_told(text: str, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(BadInput, match=message) as caught:
         parse_toml(text, "f")
+    assert len(str(caught.value)) < 200
 
 
 @pytest.mark.parametrize(
