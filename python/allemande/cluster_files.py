@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from allemande.errors import BadInput
-from allemande.text_files import is_file, shown
+from allemande.text_files import exists, is_file, shown
 
 
 def _clusters_dir() -> Path:
@@ -34,7 +34,10 @@ def find_cluster_file(name_or_path: str) -> Path:
     if name_or_path in names:
         return _clusters_dir() / f"{name_or_path}.toml"
     if path.suffix == ".toml" or len(path.parts) > 1:
-        what = "a folder" if path.is_dir() else "no such file"
+        what = "no such file"
+        if exists(path):
+            # It would be read more than once, by every rank of a job as well.
+            what = "a folder" if path.is_dir() else "a pipe or device, which is no plain file"
         raise BadInput(
             f"{name_or_path}: {what}; expected a cluster file or one of the ready-made "
             f"clusters {', '.join(names)}"

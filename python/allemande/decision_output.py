@@ -12,6 +12,7 @@ from rich.table import Column
 from allemande.decisions import ONE_SIZE, Decision
 from allemande.row_text import csv_text, json_text
 from allemande.tables import plain_table
+from allemande.text_files import shown
 
 LINE_MAX = 400
 COLUMNS = (
@@ -67,7 +68,7 @@ def print_table(decisions: list[Decision]) -> None:
         )
         jobs.setdefault(job, []).append(one)
     for job, of_job in jobs.items():
-        console.print(f"[bold]{escape(job)}[/bold]")
+        console.print(f"[bold]{escape(shown(job))}[/bold]")
         predicted = any(way.predicted_us is not None for one in of_job for way in one.ways)
         headings = ("ms", *(("predicted",) if predicted else ()), "seen", "packets")
         figures = [
@@ -81,12 +82,12 @@ def print_table(decisions: list[Decision]) -> None:
                 table.add_row(
                     size,
                     "*" if chosen else "",
-                    escape(way.name),
+                    escape(shown(way.name)),
                     _milliseconds(way.time_us, "not tried"),
                     *((_milliseconds(way.predicted_us, ""),) if predicted else ()),
                     str(way.seen),
                     "" if way.packets is None else str(way.packets),
-                    escape(one.why) if chosen else "",
+                    escape(shown(one.why)) if chosen else "",
                 )
                 size = ""
         console.print(table)

@@ -57,7 +57,7 @@ class _Table:
 
     def text(self, key: str) -> str:
         value = self.table.get(key)
-        if not isinstance(value, str) or not value:
+        if not isinstance(value, str) or not value.strip():
             raise BadInput(f"{self.where}: `{key}` is missing or not valid; expected a text")
         return value
 

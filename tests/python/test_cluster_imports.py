@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -174,3 +175,29 @@ def test_a_plan_of_no_ranks_ends_at_once() -> None:
     claimed = text.replace('"ranks": 2', '"ranks": 999999999')
     with pytest.raises(BadInput, match="plans of 2 ranks; expected all 999999999"):
         plan_reader.read(claimed, "plan.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("rate_mbit_s=10,rate_mbit_s=20", "rate_mbit_s= is given twice"),
+        ("rate_mbit_s=10, root=s0", "' root' is no option of slurm"),
+        ("RATE_MBIT_S=10", "'RATE_MBIT_S' is no option of slurm"),
+        ("root=", "root= says nothing; expected root=VALUE"),
+        ("topology=x", r"topology= is of topology\.yaml"),
+    ],
+)
+def test_options_that_say_nothing_sure_are_refused(options: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        read_import(f"slurm:{FIXTURES / 'topology.conf'},{options}")
+
+
+def test_what_is_there_or_not_is_told_as_it_is(tmp_path: Path) -> None:
+    named = tmp_path / "s.conf,root=s0"
+    named.write_text("SwitchName=s0 Nodes=h[0-3]\n")
+    assert len(read_import(f"slurm:{named},rate_mbit_s=10")[0].hosts) == 4
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="a pipe or device, which is no plain file"):
+        find_cluster(str(tmp_path / "pipe"))
+    with pytest.raises(BadInput, match="none: no such file"):
+        read_import(f"lstopo:{tmp_path}/none")

@@ -160,3 +160,16 @@ def test_a_decision_file_that_cannot_be_read_is_bad_input(
     for name in ("missing", "binary", "."):
         assert cli.main(["explain", str(tmp_path / name)]) == 2
         assert "allemande: " in capsys.readouterr().err
+
+
+def test_texts_of_a_decision_file_stay_texts(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(DECISION.replace("the fastest", r"\u001b[31mthe fastest").replace("v5", r"\n"))
+    assert cli.main(["explain", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed and r"\x1b[31mthe fastest" in printed
+    assert r"Open MPI \n.0.8" in printed
+    file.write_text(DECISION.replace("the MPI library", "  "))
+    assert cli.main(["explain", str(file)]) == 2
+    assert "`name` is missing or not valid" in capsys.readouterr().err

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from allemande.errors import BadInput
 from allemande.formats.recognise import READ, REFUSED, kind_of, refusal
-from allemande.text_files import is_file, read_text, shown
+from allemande.text_files import exists, is_file, read_text, shown
 from allemande.topology import Cluster
 
 _LOOK_BYTES_MAX = 64 * 2**20
@@ -38,6 +38,8 @@ def read_import(text: str) -> tuple[Cluster, list[str]]:
     """
     kind, _, rest = text.partition(":")
     if kind in REFUSED:
+        if not exists(rest):
+            raise BadInput(f"{shown(rest)}: no such file; {kind}: is known, and is no network")
         raise refusal(kind, shown(rest))
     return _readers()[kind](text)
 

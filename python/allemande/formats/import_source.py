@@ -13,10 +13,12 @@ from pathlib import Path
 
 from allemande.errors import BadInput
 from allemande.formats.recognise import check_kind
-from allemande.text_files import read_text, shown
+from allemande.text_files import is_file, read_text, shown
 
 RATE_MAX = 1e9  # Mbit/s
 GO_ON = "put # before the line to read the rest"
+# Blanks and capitals, too, so that a slip is called no option, and no file's name.
+_OPTION = re.compile(r"(.+),([A-Za-z_ \t]+)=([^,]*)", re.DOTALL)
 
 # key -> what it says
 OPTIONS: Mapping[str, str] = {
@@ -90,14 +92,18 @@ def parse_source(text: str, keys: Iterable[str]) -> Source:
     """`KIND:FILE,key=value,...`; commas without a key after them belong to the file's name."""
     kind, _, rest = text.partition(":")
     options: dict[str, str] = {}
-    while match := re.fullmatch(r"(.+),([a-z_]+)=([^,]*)", rest, re.DOTALL):
-        rest = match[1]
-        if match[2] not in keys:
+    while not is_file(rest) and (match := _OPTION.fullmatch(rest)):
+        rest, key, value = match.groups()
+        if key not in keys:
             raise BadInput(
-                f"{shown(text)!r}: {match[2]!r} is no option of {kind}; expected some of: "
+                f"{shown(text)!r}: {key!r} is no option of {kind}; expected some of: "
                 f"{', '.join(sorted(keys))}"
             )
-        options[match[2]] = match[3]
+        if key in options:
+            raise BadInput(f"{shown(text)!r}: {key}= is given twice; expected it once")
+        if not value.strip():
+            raise BadInput(f"{shown(text)!r}: {key}= says nothing; expected {key}=VALUE")
+        options[key] = value
     if not rest:
         raise BadInput(f"{text!r} names no file; expected {kind}:FILE")
     return Source(kind, Path(rest), options)

@@ -315,6 +315,8 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     yaml = re.fullmatch(r"\.ya?ml", path.suffix) is not None
     if yaml:
         tree = parse_yaml(content, source.name, given.options.get("topology"))
+    elif "topology" in given.options:
+        raise BadInput(f"{source.name}: topology= is of {YAML}; expected none for other files")
     else:
         tree = _parse_conf(content, source.name)
     root = given.options.get("root")
