@@ -89,3 +89,9 @@ def test_command_refuses_an_unknown_variable(
     captured = capsys.readouterr()
     assert captured.err.startswith("allemande: ALLEMANDE_OMGA: unknown")
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("name", ["ALLEMANDE_PATHS", "ALLEMANDE_OMEGA"])
+def test_values_of_thousands_of_digits_are_refused_shortly(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"{name}: `9{{80}}\.\.\.` is not valid"):
+        config.load(environment={name: "9" * 5000})
