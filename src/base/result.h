@@ -15,7 +15,6 @@ enum class ErrorCode {
   kUnsupported,  // valid, but not possible here
   kTimeout,
   kPeerLost,
-  kOtherCall,  // ranks are not in the same call
 };
 
 struct Error {

@@ -29,7 +29,6 @@ struct Introduction {
 int code_of(base::ErrorCode code) {
   switch (code) {
     case base::ErrorCode::kBadInput:
-    case base::ErrorCode::kOtherCall:
       return ALM_ERROR_MISMATCH;
     case base::ErrorCode::kPeerLost:
     case base::ErrorCode::kTimeout:

@@ -128,13 +128,12 @@ bool Communicator::can_take(tuning::Way way) {
   return courier_.has_messages();
 }
 
-// A call that has failed here counts as well: the others may not know of it yet, and go on with the
+// A call that ends with an error on this rank alone counts as well: the others go on with the
 // trial.
 int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
-  const bool failed = failure_.happened();
-  if (failed && !failure_.in_step(tried.any_size)) return code;
+  if (failure_.happened()) return code;
   const auto noted = trials_.took(tried, io::monotonic_now() - begin);
-  return noted || failed ? code : withdraw(function, noted.error());
+  return noted ? code : withdraw(function, noted.error());
 }
 
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {

@@ -257,9 +257,8 @@ void Courier::burst(std::uint64_t bytes, base::Nanos call) {
 base::Status Courier::alltoall(tuning::Way way, const Staging& staged, std::uint64_t bytes) {
   auto done = take(way, staged, bytes);
   // Ranks whose size sends them over messages wait for this one there.
-  const bool disagree = !done && (done.error().code == base::ErrorCode::kBadInput ||
-                                  done.error().code == base::ErrorCode::kOtherCall);
-  if (disagree && ways_.goes_over_udp(way) && messages_) {
+  if (!done && done.error().code == base::ErrorCode::kBadInput && ways_.goes_over_udp(way) &&
+      messages_) {
     messages_->give_up();
   }
   const auto more = count();

@@ -14,12 +14,6 @@ base::Error error_of(const std::exception& thrown) {
   return base::io_error(thrown.what());
 }
 
-bool Failure::in_step(bool any_size) const {
-  const base::ErrorCode why = error_.code;
-  if (why == base::ErrorCode::kPeerLost || why == base::ErrorCode::kOtherCall) return false;
-  return any_size || why != base::ErrorCode::kBadInput;
-}
-
 const base::Error& Failure::give_up(const char* function, const base::Error& error) {
   if (happened()) return error_;
   const std::string text = fmt::format("{} failed: {}", function, error.message);

@@ -22,9 +22,6 @@ class Failure {
 
   bool happened() const { return happened_.load(); }
   const base::Error& error() const { return error_; }  // once it has happened
-  // Whether all ranks come to what follows the exchange that has failed. Not those that are lost,
-  // or in other calls; nor, unless blocks have any size, those that disagree about theirs.
-  bool in_step(bool any_size) const;
 
   // An exchange has failed on other ranks too, or because a rank is lost. Tells the ranks that may
   // not know. Any thread; only the first call counts.

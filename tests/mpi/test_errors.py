@@ -52,14 +52,6 @@ def test_unequal_counts_end_on_every_rank(
     assert expected == 0 or "0" in told[receiver], done.out
 
 
-# Ranks 2 and 3 may have all they need in that call, and the ranks agree on its time.
-@pytest.mark.parametrize("call", [2, 2, 2, 3, 4])
-def test_an_error_in_a_call_on_trial_ends_every_rank(bench: Bench, call: int) -> None:
-    done = bench.run("errors", "later", str(call), ranks=4, env={"ALLEMANDE_TRIALS": "on"})
-    for rank in range(4):
-        assert re.search(rf"CALL {call} RANK {rank} CLASS (truncate|other): ", done.out), done.out
-
-
 # It finds an error that the others cannot know of: they would wait for ever, as it is alive.
 @pytest.mark.parametrize("culprit", [0, 4])
 def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:

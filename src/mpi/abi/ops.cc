@@ -68,9 +68,7 @@ bool tells_of_deaths([[maybe_unused]] const messages::MpiApi& api) {
 
 // The standard's class: two ranks that do not agree on a size are what it calls truncation.
 int class_of(base::ErrorCode code, bool has_ulfm) {
-  if (code == base::ErrorCode::kBadInput || code == base::ErrorCode::kOtherCall) {
-    return MPI_ERR_TRUNCATE;
-  }
+  if (code == base::ErrorCode::kBadInput) return MPI_ERR_TRUNCATE;
   return code == base::ErrorCode::kPeerLost && has_ulfm ? kProcFailed : MPI_ERR_OTHER;
 }
 
@@ -334,7 +332,7 @@ int AbiOps::raise(job::CommHandle comm, const base::Error& error) {
     return std::exchange(raised_[comm], error.message) != error.message;
   };
   const bool fatal = errors_are_fatal(comm);  // then nobody asks which class it is
-  const bool may_be = class_of(error.code, false) != MPI_ERR_TRUNCATE && !fatal &&
+  const bool may_be = error.code != base::ErrorCode::kBadInput && !fatal &&
                       api_.Comm_is_revoked != nullptr && is_news();
   const base::Nanos limit = io::monotonic_now() + (may_be ? kRevocationPatience : 0);
   bool revoked = is_revoked(comm);

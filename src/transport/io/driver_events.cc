@@ -97,7 +97,7 @@ void Driver::Impl::check_peers(Call& call, SetEntry& entry) {
   entry.next_check = now + kCheckInterval;
   // Before what others have found: who sees it himself knows the sizes.
   if (const std::string disorder = notice_disorder(entry); !disorder.empty()) {
-    return fail(call, entry, {base::ErrorCode::kOtherCall, disorder},
+    return fail(call, entry, {base::ErrorCode::kBadInput, disorder},
                 entry.numbers[entry.channel.identity().self]);
   }
   const transport::Config& config = entry.channel.config();
