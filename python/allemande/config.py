@@ -83,7 +83,7 @@ def _is_choice(text: str, choice: str) -> bool:
 
 def _is_whole(text: str) -> bool:
     """A whole number; Python refuses to count those of thousands of digits."""
-    return text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX
+    return text.isascii() and text.isdigit() and len(text.lstrip("0")) <= DIGITS_MAX
 
 
 def _in_ranges(value: int, ranges: str) -> bool:

@@ -77,13 +77,18 @@ def exit_code_of(name: str, body: Callable[[], int | None]) -> int:
     """
     code = _code_of(name, body)
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError as error:
         # Python would say it again at its end, with a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not code:
             return _failed(name, error)
     return code
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it is None where a program was started without one
+        sys.stdout.flush()
 
 
 def _failed(name: str, error: OSError | MemoryError) -> int:
@@ -106,7 +111,7 @@ def _code_of(name: str, body: Callable[[], int | None]) -> int:
             return body() or 0
     except AllemandeError as error:
         with contextlib.suppress(OSError):
-            sys.stdout.flush()
+            _flush()
         print(f"{name}: {told(str(error))}", file=sys.stderr)
         return error.exit_code
     except (OSError, MemoryError) as error:

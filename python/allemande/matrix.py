@@ -38,7 +38,7 @@ _NO_ARRAY = (
     *(ValueError, EOFError, OverflowError, SyntaxError, MemoryError, RecursionError),
     tokenize.TokenError,
 )
-_CELL = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
+_CELL = re.compile(r"\s*[+-]?0*[0-9]{1,18}\s*")
 _ROW = re.compile(rf"{_CELL.pattern}(?:,{_CELL.pattern})*")
 ENTRY_MAX = 2**31 - 1  # counts of MPI_Alltoallv are int
 

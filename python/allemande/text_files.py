@@ -129,8 +129,9 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
     except RecursionError:
         raise BadInput(f"{source}: not valid TOML: nested too deep") from None
     except ValueError as error:  # a number of thousands of digits is no TOMLDecodeError
-        _check_toml(text, source)
         line = re.search(r"at line (\d+)", str(error))
+        if '"""' not in text and "'''" not in text:  # the core takes no strings of several lines
+            _check_toml(text, source)
         number = line[1] if line else str(max(1, len(text.splitlines())))
         raise BadInput(f"{source}:{number}: not valid TOML: {error}") from None
     if _has_long_integer(table):

@@ -131,7 +131,7 @@ void SummaryOutput::say(const char* end) {
 
 void SummaryOutput::refresh(base::Nanos at) {
   base::Nanos due = due_.load(std::memory_order_relaxed);
-  if (!is_ours() || path_.empty() || at < due) return;
+  if (path_.empty() || at < due || !is_ours()) return;
   const base::Nanos next = at + std::min(at - tally_.begun(), kRefreshEvery);
   if (due_.compare_exchange_strong(due, next)) write("so far");
 }

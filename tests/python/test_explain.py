@@ -134,7 +134,7 @@ def test_an_empty_decision_file_says_that_nothing_is_decided(
     ("text", "expected"),
     [
         ("name = 'tam-8x4'\n", "decisions = 2"),
-        ("decisions = \n", "line 1"),
+        ("decisions = \n", "file.toml:1: "),
         ("decisions = 2\ndecision = 3\n", "array of tables"),
         ("decisions = 2\ndecision = [3]\n", "decision 1 is not a table"),
         (DECISION.replace("ranks = 32", "ranks = true"), "`ranks`"),

@@ -108,7 +108,7 @@ simulate tam-8x1
 topology tam-8x1
     --output . | --output .: is a folder; expected a file
     --lid-tables . | --lid-tables .: is a folder; expected a file
-    --lid-tables - --lmc -1 | -1 is not in the range 0<=x<=7
+    --lid-tables - --lmc -1 | -1 is not in the range x>=0
 simulate tam-8x4
     --size ten | size 'ten' cannot be read
     --algorithm fast | unknown algorithm `fast`; expected one of: direct,

@@ -48,7 +48,7 @@ def command(
         ),
     ] = None,
     lmc: Annotated[
-        int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.", min=0, max=7)
+        int, typer.Option(help="Of the LID tables: 2^LMC LIDs per host, 0 to 7.", min=0)
     ] = 0,
     lid_engine: Annotated[
         str,
