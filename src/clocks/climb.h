@@ -10,7 +10,7 @@
 // same. Only exchanges with about as many packets as those before are held against these.
 //
 // Where a larger window was worth it hosts are slower than links, and a train costs them little
-// more than a packet. An exchange that loses packets ends trains until the next such number.
+// more than a packet: trains of a quarter of the window leave.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +40,6 @@ class Climb {
   // It is over. Returns the window of the next one where that is to change.
   std::optional<std::uint32_t> end(const Exchange& one) {
     count_ = one.number + 1;
-    if (one.lossy && trains()) {
-      trains_from_ = later(train_failures_);
-      train_failures_ = std::min(train_failures_ + 1, kTrainFailuresMax);
-    }
     const bool lossy = one.lossy || one.cut;
     if (count_ < waits_until_) return std::nullopt;
     const bool alike = 8 * one.packets >= 7 * packets_ && 8 * one.packets <= 9 * packets_;
@@ -73,7 +69,10 @@ class Climb {
 
   // An attempt is under way.
   bool attempts() const { return before_ > 0; }
-  bool trains() const { return (held_ || attempts()) && count_ >= trains_from_; }
+  // Packets that leave together, of those that a window of so many lets out.
+  std::uint32_t train(std::uint32_t window, std::uint32_t least, std::uint32_t most) const {
+    return held_ || attempts() ? std::max(least, std::min(most, window / kTrainsPerWindow)) : least;
+  }
 
  private:
   std::uint32_t give_up(std::uint32_t back) {
@@ -92,19 +91,18 @@ class Climb {
 
   static constexpr std::uint32_t kTries = 3, kSeen = 2;
   static constexpr std::uint64_t kFirst = 4, kWait = 16;
-  static constexpr std::uint32_t kFailuresMax = 6, kTrainFailuresMax = 2;
+  static constexpr std::uint32_t kFailuresMax = 6, kTrainsPerWindow = 4;
 
   base::Nanos link_time_;
-  std::uint32_t before_ = 0;   // the window before the attempt; 0: none is under way
-  std::uint32_t tried_ = 0;    // exchanges of the attempt
-  bool held_ = false;          // a larger window was worth it
-  std::uint64_t packets_ = 0;  // of the exchanges that count
-  base::Nanos least_ = 0;      // the shortest time of a packet in them
-  std::uint32_t seen_ = 0;     // so many are they
-  std::uint64_t count_ = 0;    // number of the next exchange
-  std::uint64_t waits_until_ = 0, trains_from_ = 0;  // numbers of exchanges
-  std::uint32_t failures_ = 0;                       // in a row
-  std::uint32_t train_failures_ = 0;                 // in all
+  std::uint32_t before_ = 0;       // the window before the attempt; 0: none is under way
+  std::uint32_t tried_ = 0;        // exchanges of the attempt
+  bool held_ = false;              // a larger window was worth it
+  std::uint64_t packets_ = 0;      // of the exchanges that count
+  base::Nanos least_ = 0;          // the shortest time of a packet in them
+  std::uint32_t seen_ = 0;         // so many are they
+  std::uint64_t count_ = 0;        // number of the next exchange
+  std::uint64_t waits_until_ = 0;  // the number of an exchange
+  std::uint32_t failures_ = 0;     // in a row
 };
 
 }  // namespace alm::clocks

@@ -50,8 +50,7 @@ struct Exchange {
   const Rounds* rounds = nullptr;  // must outlive the exchange
   ConstBlocks send;
   MutableBlocks recv;  // self's own block is not copied
-  // [peer] not 0: the block for this peer is not there yet, see make_ready(). Empty: all are there.
-  // Read at the start only.
+  // [peer] not 0: its block is not there yet, see make_ready(). Empty: all are. Read at the start.
   std::span<const std::uint8_t> withheld = {};
   bool reports_arrivals = false;  // see take_arrival()
   // The rate of the link is not known well enough to wait for the time of a step.

@@ -46,8 +46,7 @@ struct Config {
   base::Nanos latency = 0;  // of a full frame to the farthest peer, on an idle network
   // Where a thin or far link is the limit (plan/far.h). `pace`: the time between two full frames;
   // 0: as the window allows. `pace_burst_packets`: a rank that is late may send so many at once.
-  // `pace_end_least`: the short last packet of a longer block counts as at least this part of a
-  // full frame.
+  // `pace_end_least`: a longer block's short end counts as so much of a full frame at least.
   base::Nanos pace = 0;
   std::uint32_t pace_burst_packets = 1;
   double pace_end_least = 0;

@@ -12,6 +12,7 @@
 #include "clocks/crowd.h"
 #include "clocks/pipe.h"
 #include "clocks/send_log.h"
+#include "clocks/train_limit.h"
 #include "clocks/trip_claim.h"
 #include "clocks/yield.h"
 #include "transport/config.h"
@@ -41,8 +42,7 @@ class Congestion {
         train_most_(config.train_packets_max) {}
 
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
-  // `alone`: the time from one of its packets to the next if no one else uses the links; 0: not
-  // known.
+  // `alone`: the time from one of its packets to the next if nobody else uses links; 0: unknown.
   // `single`: it has the window of single packets, whose losses say nothing of the other one.
   void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone,
              bool single = false) {
@@ -54,11 +54,11 @@ class Congestion {
     crowd_.begin(alone, cycle);
     pipe_.begin(now, cycle);
   }
-  // It has sent everything. `number`: where all ranks have sent as much, so long before `now` as it
-  // says; the same on all.
+  // It has sent everything. `number`: the same on all ranks, where all have sent as much.
   void end(base::Nanos now, const clocks::SeenTrips& seen,
            std::optional<std::uint64_t> number = std::nullopt) {
     was_lossy_ = lossy_;
+    trains_.end();
     measure(now, false);
     if (number && !lossy_ && !yield_.yielding()) {
       trips_.exchanged(now - began_, sends_.count(), window(), seen);
@@ -67,7 +67,7 @@ class Congestion {
     if (const auto needs = pipe_.end(now, seen)) yield_.needs(*needs);
     // Ranks that answer as soon as kernels need no larger window than these show.
     const bool slow = seen.nearest >= idle_round_trip_ + wake_;
-    if (!climbs_ || !number || !(slow || climb_.attempts() || climb_.trains())) return;
+    if (!climbs_ || !number || !(slow || climb_.attempts())) return;
     const auto next = climb_.end({.number = *number,
                                   .took = now - began_,
                                   .packets = sends_.count(),
@@ -103,10 +103,12 @@ class Congestion {
 
   std::uint32_t window() const { return yield_.window(); }
   bool yielding() const { return yield_.yielding(); }
-  // Packets that go to one partner at once.
-  std::uint32_t train(std::uint32_t least) const {
-    return climb_.trains() ? std::max(least, std::min(train_most_, window() / kTrainsPerWindow))
-                           : least;
+  // Packets that go to one partner at once; the same after a loss.
+  std::uint32_t begin_trains(std::uint32_t least) {
+    return trains_.begin(climb_.train(window(), least, train_most_));
+  }
+  std::uint32_t shorten_trains(PeerId peer, std::uint32_t packet) {
+    return trains_.lost(peer, packet, sends_.count());
   }
   bool lossy() const { return lossy_; }
   bool was_lossy() const { return was_lossy_; }  // the exchange before
@@ -129,14 +131,13 @@ class Congestion {
     return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
   }
 
-  static constexpr std::uint32_t kTrainsPerWindow = 4;
-
   clocks::Yield yield_, other_;  // of exchanges like the running one; of the others
   bool single_ = false;
   clocks::SendLog sends_;
   clocks::Crowd crowd_;
   clocks::Pipe pipe_;
   clocks::Climb climb_;
+  clocks::TrainLimit trains_;
   clocks::TripClaim trips_;
   base::Nanos idle_round_trip_, wake_, limit_time_, latency_;
   bool yields_, seeks_, climbs_;

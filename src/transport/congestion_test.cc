@@ -87,13 +87,13 @@ class SlowHostsTest : public CongestionTest {
 
 TEST_F(SlowHostsTest, WindowsGrowWithTrainsOfAQuarter) {
   Congestion congestion(config_);
-  EXPECT_EQ(congestion.train(1), 1u);
+  EXPECT_EQ(congestion.begin_trains(1), 1u);
   for (int i = 0; i < 3; ++i) exchange(congestion);
   EXPECT_EQ(congestion.window(), 16u);
-  EXPECT_EQ(congestion.train(1), 4u);
+  EXPECT_EQ(congestion.begin_trains(1), 4u);
   for (int i = 0; i < 10; ++i) exchange(congestion);
   EXPECT_EQ(congestion.window(), 1024u);
-  EXPECT_EQ(congestion.train(1), 16u);
+  EXPECT_EQ(congestion.begin_trains(1), 16u);
 }
 
 // A file that they hold for true no longer.

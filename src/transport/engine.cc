@@ -62,7 +62,7 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
     return time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   };
   e.frame_time = of_frame(e.config.packet_time);
-  const std::uint32_t grain = e.congestion.train(e.config.grain_packets);
+  const std::uint32_t grain = e.congestion.begin_trains(e.config.grain_packets);
   e.turns.set_lengths(grain, e.config.span_packets);
   const std::uint64_t train = std::clamp<std::uint64_t>(e.sizes.packets_of(largest), 1, grain);
   e.cycle_packets = std::max<std::uint64_t>(1, partners * train);

@@ -113,8 +113,7 @@ class Engine {
   // The block for this peer, withheld at the start, is in the send buffer now.
   void make_ready(PeerId peer);
   // A peer whose whole block of the running exchange, or of the one released last, has come.
-  // Reports each peer once, in the order in which blocks became whole, but none with an empty
-  // block.
+  // Reports each peer once, in the order in which blocks became whole; none with an empty block.
   bool take_arrival(PeerId* peer);
   std::size_t arrivals() const { return parts_.arrivals.size(); }  // not taken yet
   bool complete() const {

@@ -10,8 +10,7 @@ namespace {
 // thousand losses on a long route took sixty round trips (docs/adr/0056).
 constexpr std::uint32_t kResendPart = 4;
 
-// Go-back-N, for study, resends all that follows a loss: with a larger budget that would be lost
-// again.
+// Go-back-N, for study, resends all that follows a loss: more at once would be lost again.
 std::uint32_t resend_budget(const Parts& e) {
   const bool selective = e.config.reliability == Reliability::kSelectiveRepeat;
   return std::max(e.config.retransmit_budget_packets,
@@ -44,6 +43,9 @@ void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint3
     e.pace.lost();
     e.parities.lost(1);
     e.pace.sent(now, out->length, window.total > 1);
+  }
+  if (!of_silent_path && !tail && e.rounds->interleaved) {
+    e.turns.set_lengths(e.congestion.shorten_trains(id, packet), e.config.span_packets);
   }
   // In steps the clock keeps queues short, so losses do not cut the window.
   if (of_silent_path || e.rounds->steps > 0 || !e.congestion.lost(now, e.send_left > 0)) return;

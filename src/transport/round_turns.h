@@ -26,7 +26,7 @@ class RoundTurns {
   // returned.
   std::size_t begin(const Rounds& rounds, std::span<const std::uint8_t> withheld,
                     std::vector<Peer>& peers);
-  // Of its trains, and how far a block may be ahead of its acknowledgements; before `enter`.
+  // Of its trains, from the next one on, and how far a block may be ahead of its acknowledgements.
   void set_lengths(std::uint32_t grain, std::uint32_t span) {
     grain_ = grain;
     span_ = span;
