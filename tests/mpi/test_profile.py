@@ -70,7 +70,8 @@ def test_the_way_predicted_to_be_the_fastest_is_taken(bench: Bench, tmp_path: Pa
     """Blocks so small that no way is near what links need. Ours vouches for the library, whose
     first call comes when the gain of the calls made pays for a stall: what ours takes here, less
     what is said of the library. How much that is, and how many calls it needs, depends on the
-    machine, so that the first job, in which the library is said to be slow, measures it.
+    machine, so that the first job, in which the library is said to be slow, measures it. After 64
+    calls a burst may show there that queues hold what the library sends, so it makes fewer.
     """
 
     def with_library(says: str, library_s: float, ours_s: float, calls: int) -> tuple[Done, float]:
@@ -88,7 +89,7 @@ def test_the_way_predicted_to_be_the_fastest_is_taken(bench: Bench, tmp_path: Pa
         assert ours.time_us is not None
         return done, 1e-6 * ours.time_us
 
-    slow, ours_s = with_library("slow", library_s=0.1, ours_s=0.002, calls=80)
+    slow, ours_s = with_library("slow", library_s=0.1, ours_s=0.002, calls=60)
     assert slow.stats["native"] == 0, (slow.stats, slow.warnings)
     calls = 1 + int(3 * STALL_S / (0.9 * ours_s))
     fast, _ = with_library("fast", library_s=0.1 * ours_s, ours_s=ours_s, calls=calls)
