@@ -14,12 +14,18 @@ from typing import Literal
 
 from allemande.errors import BadInput
 from allemande.option_table import OPTIONS, Option
-from allemande.text_files import TOML_BYTES_MAX, exists, parse_toml, read_text, shown
+from allemande.text_files import (
+    DIGITS_MAX,
+    TOML_BYTES_MAX,
+    exists,
+    parse_toml,
+    read_text,
+    shown,
+)
 
 PREFIX = "ALLEMANDE_"
 CONFIG_VARIABLE = "ALLEMANDE_CONFIG"
 NUMBER_FORMAT = ".10g"
-DIGITS_MAX = 20  # of an integer of 64 bits
 SHOWN_MAX = 80  # characters of a value that is refused
 
 Origin = Literal["built-in", "file", "environment", "flag"]

@@ -21,7 +21,7 @@ BYTES_MAX = 16 * MIB  # of a text; a dump of InfiniBand has about 90 bytes a por
 TOML_BYTES_MAX = MIB
 CLUSTER_BYTES_MAX = 32 * MIB  # as the core has it
 _INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**63 - 1  # as TOML has them
-_DIGITS_MAX = 20  # of integers in JSON: 64 bits
+DIGITS_MAX = 20  # of an integer of 64 bits
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -112,8 +112,8 @@ def parse_json(text: str, source: str, expected: str) -> Any:
 
 
 def _json_integer(text: str) -> int:
-    if len(text.lstrip("-")) > _DIGITS_MAX:
-        raise ValueError(f"the integer {text[:_DIGITS_MAX]}... has more than {_DIGITS_MAX} digits")
+    if len(text.lstrip("-")) > DIGITS_MAX:
+        raise ValueError(f"the integer {text[:DIGITS_MAX]}... has more than {DIGITS_MAX} digits")
     return int(text)
 
 
