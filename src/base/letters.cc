@@ -40,6 +40,13 @@ bool is_hidden(std::uint32_t letter) {
                      [&](const Range& one) { return letter >= one.first && letter <= one.last; });
 }
 
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const auto begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
 std::string shown(std::string_view text, std::size_t bytes_max) {
   std::string out;
   while (!text.empty()) {

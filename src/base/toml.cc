@@ -31,12 +31,6 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
   return text.substr(0, text.find('\n'));
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
-
 // What follows a number such as -1.5; all of `value` if it begins with none.
 std::string_view behind_number(std::string_view value) {
   std::string_view rest = value;
@@ -55,7 +49,7 @@ std::string_view behind_number(std::string_view value) {
 bool has_unit(std::string_view value) {
   const std::string_view rest = behind_number(value);
   if (rest.empty() || rest.size() == value.size()) return false;
-  const std::string_view unit = trimmed(rest);
+  const std::string_view unit = trim(rest);
   return (has(kLetters, unit[0]) || unit[0] == '%') && (unit.size() == 1 || !has(kDigits, unit[1]));
 }
 
@@ -68,9 +62,9 @@ bool lacks_quotes(std::string_view value) {
 std::string mistake(std::string_view line) {
   const std::size_t equals = line.find('=');
   if (equals == line.npos) return {};
-  const std::string_view key = trimmed(line.substr(0, equals));
+  const std::string_view key = trim(line.substr(0, equals));
   std::string_view value = line.substr(equals + 1);
-  value = trimmed(value.substr(0, value.find('#')));
+  value = trim(value.substr(0, value.find('#')));
   const bool is_key = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
     return has(kLetters, c) || has(kDigits, c) || has("-.", c);
   });

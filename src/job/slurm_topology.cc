@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/hostlist.h"
+#include "base/letters.h"
 
 namespace alm::job {
 namespace {
@@ -26,13 +27,6 @@ std::string lower(std::string_view text) {
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   return out;
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r";
-  const auto begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 base::Error wrong(std::string_view file, std::size_t line, const std::string& what) {
@@ -104,7 +98,7 @@ Lines lines_of(std::string_view text, bool joined) {
       continue;
     }
     line.resize(std::min(line.find('#'), line.size()));
-    const std::string_view shown = trim(line);
+    const std::string_view shown = base::trim(line);
     const bool more = !shown.empty() && shown.back() == '\\';
     const std::string_view kept = more ? shown.substr(0, shown.size() - 1) : shown;
     if (goes_on) {
@@ -122,14 +116,14 @@ Lines lines_of(std::string_view text, bool joined) {
 std::optional<std::pair<std::string, std::string>> next_pair(std::string_view& line) {
   const std::size_t equals = line.find('=');
   if (equals == std::string_view::npos) return std::nullopt;
-  const std::string_view key = trim(line.substr(0, equals));
-  line = trim(line.substr(equals + 1));
+  const std::string_view key = base::trim(line.substr(0, equals));
+  line = base::trim(line.substr(equals + 1));
   const bool quoted = !line.empty() && line.front() == '"';
   if (quoted) line.remove_prefix(1);
   const std::size_t end = std::min(line.find_first_of(quoted ? "\"" : " \t"), line.size());
   std::pair found(lower(key), std::string(line.substr(0, end)));
   line.remove_prefix(std::min(end + (quoted ? 1 : 0), line.size()));
-  line = trim(line);
+  line = base::trim(line);
   if (key.empty() || key.find_first_of(" \t") != std::string_view::npos) return std::nullopt;
   return found;
 }
@@ -155,14 +149,14 @@ std::optional<YamlLine> yaml_line(std::string_view line) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   if (colon + 1 < line.size() && line[colon + 1] != ' ') return std::nullopt;
-  out.key = trim(line.substr(0, colon));
-  std::string_view value = trim(line.substr(colon + 1));
+  out.key = base::trim(line.substr(0, colon));
+  std::string_view value = base::trim(line.substr(colon + 1));
   const bool quoted = !value.empty() && (value.front() == '"' || value.front() == '\'');
   if (quoted) {
     value = value.substr(1, value.find(value.front(), 1) - 1);
   } else {
     if (value.starts_with('#')) value = {};
-    value = trim(value.substr(0, value.find(" #")));
+    value = base::trim(value.substr(0, value.find(" #")));
   }
   out.value = value;
   return out;
