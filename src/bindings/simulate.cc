@@ -118,6 +118,7 @@ nb::dict dict_of(const Outcome& outcome) {
   out["out_of_order"] = total.out_of_order;
   out["path_silences"] = counters.path_silences;
   out["window_cuts"] = counters.window_cuts;
+  out["cuts_alone"] = counters.cuts_alone;
   out["window_least"] = counters.window_least;
   out["files_distrusted"] = counters.files_distrusted;
   out["duplicates"] = counters.duplicates_received;

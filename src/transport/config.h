@@ -112,7 +112,7 @@ struct Counters {
   std::uint64_t duplicates_received = 0;
   std::uint64_t early_held = 0, early_dropped = 0;
   std::uint64_t window_cuts = 0;       // how often the window yielded to others
-  std::uint64_t cuts_alone = 0;        // .. to none: this rank had its full speed
+  std::uint64_t cuts_alone = 0;        // .. to none: at full speed, with equal blocks
   std::uint64_t files_distrusted = 0;  // channels that no longer hold the cluster file for true
   std::uint64_t window_least = 0;      // the smallest window after a cut, in packets; 0: no cut
   std::uint64_t rejected_checksum = 0, rejected_malformed = 0, rejected_stale = 0;

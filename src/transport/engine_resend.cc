@@ -50,7 +50,7 @@ void fill_resend(Parts& e, base::Nanos now, Emission* out, PeerId id, std::uint3
   // In steps the clock keeps queues short, so losses do not cut the window.
   if (of_silent_path || e.rounds->steps > 0 || !e.congestion.lost(now, e.send_left > 0)) return;
   ++e.counters.window_cuts;
-  if (e.congestion.loses_alone()) ++e.counters.cuts_alone;
+  if (e.symmetric && e.congestion.loses_alone()) ++e.counters.cuts_alone;
   const std::uint64_t least = e.counters.window_least;
   const std::uint64_t cut = e.congestion.window();
   e.counters.window_least = least == 0 ? cut : std::min(least, cut);

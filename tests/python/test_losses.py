@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import pytest
 
+from allemande.cluster_files import find_cluster_file
 from allemande.simulation.case import Result, simulate
 from allemande.study.random_trees import random_tree
+from allemande.topology import load_cluster
 
 FAST = str(Path(__file__).parents[2] / "experiments" / "clusters" / "fast-8x4.toml")
 
@@ -77,3 +80,15 @@ def test_many_losses_at_once_are_sent_again_together() -> None:
     result = simulate(random_tree(3072), size=100_000, window_packets=473, jitter_us=1, seed=1)
     assert result.retransmitted > 500
     assert result.time_s < 2e-3
+
+
+def test_a_file_is_blamed_for_losses_of_equal_blocks_alone(tmp_path: Path) -> None:
+    """With others several ranks send to one: queues overflow that hold what the file says."""
+    file = find_cluster_file("oversubscribed-8x4")
+    uneven = simulate(str(file), size=10_000, matrix="random", exchanges=10, jitter_us=10, seed=1)
+    assert uneven.raw["window_cuts"] > 0 == uneven.raw["cuts_alone"]
+    shorter = tmp_path / "shorter.toml"
+    shorter.write_text(re.sub(r"(queue_\w+_packets =) 4[35]", r"\1 4", file.read_text()))
+    told = load_cluster(file)
+    equal = simulate(str(shorter), told=told, size=30_000, exchanges=10, jitter_us=100, seed=1)
+    assert equal.raw["cuts_alone"] > 0

@@ -29,6 +29,7 @@ NOT_BEHAVIOUR = {
     *("path_loads", "path_silences", "out_of_order"),
     "parities",  # newer than the record; without losses between sites there are none
     "recovered",
+    "cuts_alone",  # newer than the record, and part of window_cuts
     "files_distrusted",  # newer than the record; a true file is believed, or windows differ
 }
 
