@@ -5,11 +5,17 @@
 // at full speed is no sign of others, but a loss at a much lower speed is. A rank is also slow for
 // a while when a peer is late; so a loss shortly after full speed is no sign of others either.
 //
-// Round trips do not show it: on some networks the window of one job makes queues as long as two
-// jobs do on others (docs/adr/0056-loss-found-by-round-trips.md).
+// But a rank is slow, too, that waits for what was lost, and losses by chance would make windows
+// ever smaller. Then packets are soon there: where two of the last three answers came as soon as
+// they do if the exchange alone is in the queues, nobody else is
+// (docs/adr/0100-losses-by-chance.md). That answers come later says nothing by itself: on some
+// networks the window of one job makes queues as long as two jobs do on others
+// (docs/adr/0056-loss-found-by-round-trips.md).
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -34,16 +40,30 @@ class Crowd {
     slow_ = kPart * spacing * static_cast<base::Nanos>(std::min(window, busy)) >
             most * static_cast<base::Nanos>(busy);
   }
-  bool crowded() const { return alone_ == 0 || (slow_ && since_calm_ > kCycles * cycle_); }
+  // A packet was answered at once, after so long.
+  void answered(base::Nanos took) { trips_[turn_++ % trips_.size()] = took; }
+  // `own`: how long packets and their answers take at most if nobody else is there; 0: not known.
+  bool crowded(base::Nanos own) const {
+    if (turn_ >= trips_.size() && kPart * middle() <= (kPart + kMore) * own) return false;
+    return alone_ == 0 || (slow_ && since_calm_ > kCycles * cycle_);
+  }
 
  private:
   // "Slow" is 1.3 times the time alone. With 1 % of accidental losses ranks were up to 1.23 times
   // slower (99 of 100 losses), beside a second job or a TCP flow per uplink 1.5 to 2.3 times.
   static constexpr base::Nanos kPart = 10, kMore = 3;
   static constexpr std::uint64_t kCycles = 4;
+
+  base::Nanos middle() const {
+    const auto [a, b, c] = trips_;
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+  }
+
   base::Nanos alone_ = 0;
   bool slow_ = true;
   std::uint64_t cycle_ = 1;
+  std::array<base::Nanos, 3> trips_{};  // of the latest answers
+  std::size_t turn_ = 0;
   // Packets sent since this rank last had its full speed.
   std::uint64_t since_calm_ = std::numeric_limits<std::uint64_t>::max() / 2;
 };

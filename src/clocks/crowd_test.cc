@@ -23,14 +23,14 @@ TEST(Crowd, EveryLossIsOneByOthersUntilTheSpeedIsKnown) {
   Crowd unknown;
   unknown.begin(0, kCycle);
   unknown.measured(kAlone, kBusy, kBusy);
-  EXPECT_TRUE(unknown.crowded());
-  EXPECT_TRUE(begun().crowded());
+  EXPECT_TRUE(unknown.crowded(0));
+  EXPECT_TRUE(begun().crowded(0));
 }
 
 TEST(Crowd, NobodyIsThereAtTheSpeedThatTheLinksAllow) {
   Crowd crowd = begun();
   crowd.measured(kAlone * 13 / 10, kBusy, kBusy);
-  EXPECT_FALSE(crowd.crowded());
+  EXPECT_FALSE(crowd.crowded(0));
 }
 
 TEST(Crowd, WhoIsSlowForFourCyclesSharesTheLink) {
@@ -38,9 +38,9 @@ TEST(Crowd, WhoIsSlowForFourCyclesSharesTheLink) {
   crowd.measured(kAlone, kBusy, kBusy);
   send(crowd, 4 * kCycle);
   crowd.measured(2 * kAlone, kBusy, kBusy);
-  EXPECT_FALSE(crowd.crowded());
+  EXPECT_FALSE(crowd.crowded(0));
   crowd.sent();
-  EXPECT_TRUE(crowd.crowded());
+  EXPECT_TRUE(crowd.crowded(0));
 }
 
 // Four cycles at full speed say nothing of others, whether anybody has looked or not.
@@ -48,22 +48,39 @@ TEST(Crowd, ItIsSlownessThatTells) {
   Crowd crowd = begun();
   crowd.measured(kAlone, kBusy, kBusy);
   send(crowd, 100 * kCycle);
-  EXPECT_FALSE(crowd.crowded());
+  EXPECT_FALSE(crowd.crowded(0));
 }
 
 TEST(Crowd, AWindowTooSmallForTheRoundTripSlowsDownByItself) {
   Crowd crowd = begun();
   crowd.measured(2 * kAlone, kBusy / 2, kBusy);
-  EXPECT_FALSE(crowd.crowded());
+  EXPECT_FALSE(crowd.crowded(0));
   crowd.measured(4 * kAlone, kBusy / 2, kBusy);
-  EXPECT_TRUE(crowd.crowded());
+  EXPECT_TRUE(crowd.crowded(0));
+}
+
+// Who waits for what was lost is slow, too, but its packets are soon there.
+TEST(Crowd, NobodyIsThereWhereMostAnswersComeAsSoonAsAlone) {
+  constexpr base::Nanos kOwn = 40 * kAlone;
+  Crowd crowd = begun();
+  crowd.measured(2 * kAlone, kBusy, kBusy);
+  crowd.answered(kOwn);
+  crowd.answered(kOwn);
+  EXPECT_TRUE(crowd.crowded(kOwn)) << "too few answers";
+  crowd.answered(kOwn * 13 / 10);
+  EXPECT_FALSE(crowd.crowded(kOwn));
+  crowd.answered(2 * kOwn);
+  EXPECT_FALSE(crowd.crowded(kOwn)) << "one of three may be late";
+  crowd.answered(2 * kOwn);
+  EXPECT_TRUE(crowd.crowded(kOwn));
+  EXPECT_TRUE(crowd.crowded(0)) << "what the exchange makes of it is not known";
 }
 
 TEST(Crowd, RemembersFromExchangeToExchange) {
   Crowd crowd = begun();
   crowd.measured(kAlone, kBusy, kBusy);
   crowd.begin(kAlone, kCycle);
-  EXPECT_FALSE(crowd.crowded());
+  EXPECT_FALSE(crowd.crowded(0));
 }
 
 }  // namespace

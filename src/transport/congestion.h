@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "clocks/busy_link.h"
 #include "clocks/climb.h"
 #include "clocks/crowd.h"
 #include "clocks/pipe.h"
@@ -30,10 +31,9 @@ class Congestion {
         climb_(config.link_time, first),
         trips_(2 * config.latency, config.refuted_window_packets > 0 ? config.limit_time : 0,
                config.timer_least),
+        link_(config.limit_time, config.latency),
         idle_round_trip_(config.idle_round_trip),
         wake_(config.timer_least / 2),
-        limit_time_(config.limit_time),
-        latency_(config.latency),
         yields_(config.yields),
         seeks_(config.seeks_from > 0),
         // Two ranks wake while the first window passes the link, or the link is the limit.
@@ -42,16 +42,16 @@ class Congestion {
         train_most_(config.train_packets_max) {}
 
   // An exchange begins with this window; `cycle` packets are sent between two turns of a partner.
-  // `alone`: the time from one of its packets to the next if nobody else uses links; 0: unknown.
+  // `part`: what its packets take, of what full ones do.
   // `single`: it has the window of single packets, whose losses say nothing of the other one.
-  void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, base::Nanos alone,
+  void begin(base::Nanos now, std::uint32_t window, std::uint64_t cycle, double part,
              bool single = false) {
     sends_.clear();
     lossy_ = false;
     began_ = now;
     if (std::exchange(single_, single) != single) std::swap(yield_, other_);
     yield_.begin(window, cycle);
-    crowd_.begin(alone, cycle);
+    crowd_.begin(link_.begin(part), cycle);
     pipe_.begin(now, cycle);
   }
   // It has sent everything. `number`: the same on all ranks, where all have sent as much.
@@ -93,12 +93,13 @@ class Congestion {
   }
   // The exchange resends a packet, or has seen a hole.
   void saw_loss() { lossy_ = true; }
-  // A packet was lost. `sending`: more is to be sent. True: that has cut the window. Losses that
-  // the exchange causes by itself need a shorter queue, but no idle link.
+  void answered(base::Nanos took) { crowd_.answered(took); }
+  // A packet was lost. `sending`: more is to be sent. True: that has cut the window.
   bool lost(base::Nanos now, bool sending) {
     if (!yields_) return false;
     measure(now, sending);
-    return yield_.lost(crowd_.crowded() ? 1 : busy_window() + busy_window() / 2);
+    // What the exchange loses by itself needs a shorter queue, but no idle link.
+    return yield_.lost(crowded() ? 1 : link_.safe_window(yield_.asked()));
   }
 
   std::uint32_t window() const { return yield_.window(); }
@@ -115,21 +116,17 @@ class Congestion {
   // Whether exchanges have shown that peers are farther away than the cluster file says.
   bool refutes_trips() const { return !seeks_ && trips_.refuted(); }
   bool take_question() { return !seeks_ && trips_.take_question(); }
-  bool loses_alone() const { return lossy_ && !crowd_.crowded(); }
+  bool loses_alone() const { return lossy_ && !crowded(); }
   const clocks::SendLog& sends() const { return sends_; }
 
  private:
   // What this rank gets of the link, by what it has sent last.
   void measure(base::Nanos now, bool sending) {
-    if (limit_time_ == 0) return;
-    const auto spacing = sends_.spacing(sending ? now : sends_.latest(), yield_.full());
-    if (spacing) crowd_.measured(*spacing, window(), busy_window());
+    const std::uint32_t full = yield_.full();
+    const auto spacing = sends_.spacing(sending ? now : sends_.latest(), full);
+    if (spacing && link_.known()) crowd_.measured(*spacing, window(), link_.busy_window(full));
   }
-  // The window that keeps the links busy without a queue.
-  std::uint32_t busy_window() const {
-    const base::Nanos packets = (latency_ + limit_time_ - 1) / limit_time_;
-    return static_cast<std::uint32_t>(std::clamp<base::Nanos>(packets, 1, yield_.full()));
-  }
+  bool crowded() const { return crowd_.crowded(link_.own_round_trip(yield_.full())); }
 
   clocks::Yield yield_, other_;  // of exchanges like the running one; of the others
   bool single_ = false;
@@ -139,7 +136,8 @@ class Congestion {
   clocks::Climb climb_;
   clocks::TrainLimit trains_;
   clocks::TripClaim trips_;
-  base::Nanos idle_round_trip_, wake_, limit_time_, latency_;
+  clocks::BusyLink link_;
+  base::Nanos idle_round_trip_, wake_;
   bool yields_, seeks_, climbs_;
   std::uint32_t train_most_;
   base::Nanos began_ = 0;

@@ -18,7 +18,7 @@ class CongestionTest : public testing::Test {
     config.latency = 4 * kAlone;
     config.yields = yields;
     Congestion made(config);
-    made.begin(0, kWindow, kCycle, kAlone);
+    made.begin(0, kWindow, kCycle, 1);
     return made;
   }
   void send(Congestion& congestion, int packets, base::Nanos spacing) {
@@ -46,16 +46,34 @@ TEST_F(CongestionTest, LossesAtFullSpeedCutItNoFurtherThanLinksStayBusy) {
   EXPECT_EQ(congestion.window(), 6u) << "one and a half of the four packets on the way";
 }
 
+// A rank that waits for what was lost is slow, too.
+TEST_F(CongestionTest, LossesWhileAnswersComeSoonCutItNoFurtherEither) {
+  Congestion congestion = make();
+  for (int i = 0; i < 3; ++i) congestion.answered(kWindow * kAlone);
+  for (int i = 0; i < 10; ++i) {
+    send(congestion, 200, 2 * kAlone);
+    congestion.lost(now_, true);
+  }
+  EXPECT_EQ(congestion.window(), 6u);
+  EXPECT_TRUE(congestion.yielding());
+  for (int i = 0; i < 3; ++i) congestion.answered(2 * kWindow * kAlone);
+  send(congestion, 200, 2 * kAlone);
+  congestion.lost(now_, true);
+  send(congestion, 200, 2 * kAlone);
+  congestion.lost(now_, true);
+  EXPECT_EQ(congestion.window(), 3u);
+}
+
 TEST_F(CongestionTest, AnExchangeOfFewPacketsShowsItsSpeedToo) {
   Config config;
   config.window_packets = 800;
   config.limit_time = kAlone;
   config.latency = 798 * kAlone;
   Congestion congestion(config);
-  congestion.begin(0, 800, kCycle, kAlone);
+  congestion.begin(0, 800, kCycle, 1);
   send(congestion, 1200, kAlone);  // half of what tells it of a long one
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(congestion.lost(now_, true));
-  congestion.begin(now_, 800, kCycle, kAlone);
+  congestion.begin(now_, 800, kCycle, 1);
   send(congestion, 1200, 2 * kAlone);
   congestion.lost(now_, true);
   EXPECT_TRUE(congestion.lost(now_, true)) << "others have half of the link";
@@ -72,7 +90,7 @@ class SlowHostsTest : public CongestionTest {
     config_.train_packets_max = 16;
   }
   void exchange(Congestion& congestion, bool counts = true) {
-    congestion.begin(now_, 1024, kCycle, 0);
+    congestion.begin(now_, 1024, kCycle, 1);
     const std::uint32_t window = congestion.window();
     for (int i = 0; i < 4096; ++i) {
       if (i % window == 0) now_ += 8000;
@@ -139,7 +157,7 @@ TEST_F(SlowHostsTest, WhatLossesMadeOfAnAttemptStays) {
   Congestion congestion(config_);
   for (int i = 0; i < 5; ++i) exchange(congestion);
   ASSERT_EQ(congestion.window(), 64u);
-  congestion.begin(now_, 1024, kCycle, 0);
+  congestion.begin(now_, 1024, kCycle, 1);
   congestion.saw_loss();
   for (int i = 0; i < 4096; ++i) {
     congestion.sent(now_ += 100, 1, next_++, {});
@@ -165,7 +183,7 @@ TEST_F(CongestionTest, KnowsWhetherThisExchangeAndTheOneBeforeLost) {
   congestion.end(now_, {});
   EXPECT_TRUE(congestion.lossy());
   EXPECT_TRUE(congestion.loses_alone()) << "it had its full speed";
-  congestion.begin(0, kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, 1);
   EXPECT_FALSE(congestion.lossy());
   EXPECT_TRUE(congestion.was_lossy());
 }
@@ -175,23 +193,23 @@ TEST_F(CongestionTest, AWindowThatYieldsStaysForTheNextExchange) {
   send(congestion, 1000, 2 * kAlone);
   congestion.lost(now_, true);
   congestion.lost(now_, true);
-  congestion.begin(0, kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, 1);
   EXPECT_EQ(congestion.window(), kWindow / 2);
   congestion.forget();
-  congestion.begin(0, kWindow, kCycle, kAlone);
+  congestion.begin(0, kWindow, kCycle, 1);
   EXPECT_EQ(congestion.window(), kWindow);
 }
 
 TEST_F(CongestionTest, LossesOfSinglePacketsDoNotCutTheWindowOfLongBlocks) {
   Congestion congestion = make();
-  congestion.begin(0, 2, kCycle, kAlone, true);
+  congestion.begin(0, 2, kCycle, 1, true);
   send(congestion, 1000, 2 * kAlone);
   congestion.lost(now_, true);
   EXPECT_TRUE(congestion.lost(now_, true));
   EXPECT_EQ(congestion.window(), 1u);
-  congestion.begin(now_, kWindow, kCycle, kAlone);
+  congestion.begin(now_, kWindow, kCycle, 1);
   EXPECT_EQ(congestion.window(), kWindow);
-  congestion.begin(now_, 2, kCycle, kAlone, true);
+  congestion.begin(now_, 2, kCycle, 1, true);
   EXPECT_EQ(congestion.window(), 1u);
 }
 

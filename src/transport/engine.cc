@@ -70,7 +70,8 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
     e.congestion.forget();
     e.pace.forget();
   }
-  e.congestion.begin(now, window, e.cycle_packets, of_frame(e.config.limit_time),
+  const double part = static_cast<double>(frame) / static_cast<double>(full);
+  e.congestion.begin(now, window, e.cycle_packets, part,
                      single && e.config.single_window_packets > 0);
   base::Nanos packet_time = e.frame_time;
   if (e.pace.rules()) {

@@ -33,6 +33,7 @@ void measure_answer(Parts& e, base::Nanos now, PeerId id, std::uint32_t cumulati
     base::Nanos& known = aside.answered_in;
     known = known == 0 ? *took : known + (*took - known) / kPart;
     e.delays.answers().at_once(*took);
+    e.congestion.answered(*took);
   } else {
     e.delays.answers().carried(*took);
   }

@@ -92,3 +92,22 @@ def test_a_file_is_blamed_for_losses_of_equal_blocks_alone(tmp_path: Path) -> No
     told = load_cluster(file)
     equal = simulate(str(shorter), told=told, size=30_000, exchanges=10, jitter_us=100, seed=1)
     assert equal.raw["cuts_alone"] > 0
+
+
+@pytest.mark.parametrize(
+    ("cluster", "size", "options"),
+    [
+        (FAST, 100_000, {"grain_packets": 1}),
+        ("oversubscribed-8x4", 10_000, {}),
+        ("oversubscribed-8x4", 100_000, {}),
+    ],
+)
+def test_a_job_alone_does_not_yield_to_losses_by_chance(
+    cluster: str, size: int, options: dict[str, Any]
+) -> None:
+    """A rank that waits for what was lost is slow, as it is beside others; but nothing queues."""
+    given: dict[str, Any] = {"size": size, "exchanges": 30, "jitter_us": 10, "seed": 3}
+    whole = simulate(cluster, **given)
+    ends = dict(zip(("from", "to"), whole.bottleneck.split(" -> "), strict=True))
+    lossy = {"kind": "lossy-link", **ends, "part": 0.01, "seed": 3}
+    assert simulate(cluster, **given, **options, faults=[lossy]).time_s <= 1.6 * whole.time_s
