@@ -50,7 +50,9 @@ def test_without_steps_a_hot_receiver_is_swamped() -> None:
     rounds = hot_receiver(False, "off")
     assert all(result.dropped == 0 for result in steps)
     assert all(result.dropped > 500 for result in rounds)
-    assert time_of(rounds) > 1.2 * time_of(steps)
+    assert all(result.fraction_of_limit > 0.94 for result in steps)
+    # Since losses by chance are told from others', ranks ask for what is lost sooner.
+    assert time_of(rounds) > 1.1 * time_of(steps)
 
 
 def test_yielding_helps_a_hot_receiver_but_does_not_replace_steps() -> None:
