@@ -35,8 +35,7 @@ class BusyLink {
   // How long a packet and its answer take if nobody else is in the queues, and all ranks have
   // windows of so many packets; 0: not known.
   base::Nanos own_round_trip(std::uint32_t full) const {
-    const auto window = static_cast<base::Nanos>(std::max(full, safe_window(full)));
-    return known() ? std::max(2 * latency_, window * alone()) : 0;
+    return known() ? std::max(2 * latency_, static_cast<base::Nanos>(full) * alone()) : 0;
   }
 
  private:
@@ -47,7 +46,7 @@ class BusyLink {
   std::uint32_t holds(base::Nanos way, base::Nanos least, std::uint32_t full) const {
     if (!known()) return full;
     const base::Nanos packets = std::max(least, (way + each_ - 1) / each_);
-    return static_cast<std::uint32_t>(std::min<base::Nanos>(packets, std::max(full, 1u)));
+    return static_cast<std::uint32_t>(std::min<base::Nanos>(packets, full));
   }
 
   base::Nanos each_, latency_;

@@ -58,10 +58,8 @@ void begin_window(Parts& e, base::Nanos now, bool even, std::uint64_t largest,
   const std::uint64_t full = e.config.datagram_bytes + kFramingBytes;
   const std::uint64_t payload = std::min<std::uint64_t>(e.sizes.packet_bytes_of(largest), largest);
   const std::uint64_t frame = payload + wire::kHeaderBytes + kFramingBytes;
-  const auto of_frame = [&](base::Nanos time) {
-    return time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
-  };
-  e.frame_time = of_frame(e.config.packet_time);
+  e.frame_time =
+      e.config.packet_time * static_cast<base::Nanos>(frame) / static_cast<base::Nanos>(full);
   const std::uint32_t grain = e.congestion.begin_trains(e.config.grain_packets);
   e.turns.set_lengths(grain, e.config.span_packets);
   const std::uint64_t train = std::clamp<std::uint64_t>(e.sizes.packets_of(largest), 1, grain);
