@@ -61,18 +61,18 @@ TEST(Crowd, AWindowTooSmallForTheRoundTripSlowsDownByItself) {
 
 // Who waits for what was lost is slow, too, but its packets are soon there.
 TEST(Crowd, NobodyIsThereWhereMostAnswersComeAsSoonAsAlone) {
-  constexpr base::Nanos kOwn = 40 * kAlone;
+  constexpr base::Nanos kOwnTrip = 40 * kAlone;
   Crowd crowd = begun();
   crowd.measured(2 * kAlone, kBusy, kBusy);
-  crowd.answered(kOwn);
-  crowd.answered(kOwn);
-  EXPECT_TRUE(crowd.crowded(kOwn)) << "too few answers";
-  crowd.answered(kOwn * 13 / 10);
-  EXPECT_FALSE(crowd.crowded(kOwn));
-  crowd.answered(2 * kOwn);
-  EXPECT_FALSE(crowd.crowded(kOwn)) << "one of three may be late";
-  crowd.answered(2 * kOwn);
-  EXPECT_TRUE(crowd.crowded(kOwn));
+  crowd.answered(kOwnTrip);
+  crowd.answered(kOwnTrip);
+  EXPECT_TRUE(crowd.crowded(kOwnTrip)) << "too few answers";
+  crowd.answered(kOwnTrip * 13 / 10);
+  EXPECT_FALSE(crowd.crowded(kOwnTrip));
+  crowd.answered(2 * kOwnTrip);
+  EXPECT_FALSE(crowd.crowded(kOwnTrip)) << "one of three may be late";
+  crowd.answered(2 * kOwnTrip);
+  EXPECT_TRUE(crowd.crowded(kOwnTrip));
   EXPECT_TRUE(crowd.crowded(0)) << "what the exchange makes of it is not known";
 }
 
