@@ -108,6 +108,8 @@ def test_hosts_of_a_star_have_links_of_their_own(tmp_path: Path) -> None:
         ("125MBps", 1000),
         ("1Gbps", 1000),
         ("1.25e2MBps", 1000),
+        ("1.25E8Bps", 1000),
+        ("1.25E+08", 1000),
         ("125000000", 1000),
         ("1MiBps", 8.388608),
         ("100kBps", 0.8),
@@ -193,6 +195,21 @@ def test_hosts_without_links_are_left_out(tmp_path: Path) -> None:
     assert notes == "hosts without a link are left out: lonely"
 
 
+def test_names_that_a_cluster_file_cannot_have_are_changed_and_noted(tmp_path: Path) -> None:
+    """Examples of SimGrid call hosts so, and routers of clusters get long names."""
+    hosts = "".join(f'<host id="{name}" speed="1Gf"/>' for name in ("Cpu A", "Cpu-A", "Cpu/A"))
+    long = f'<cluster id="{"c" * 60}" prefix="n" suffix=".site" radical="0-1" bw="1Gbps" lat="0"/>'
+    routes = route("Cpu A", "Cpu-A", "x", "y") + route("Cpu/A", "Cpu-A", "w", "y")
+    up = route("Cpu A", f"n{'c' * 60}_router.site", "x", "z")
+    cables = "".join(link(name) for name in "wxyz")
+    cluster, notes = read(tmp_path, platform(hosts + long + cables + routes + up))
+    assert {one.name for one in cluster.hosts} == {"Cpu-A-2", "Cpu-A", "Cpu-A-3"} | {
+        f"n{number}.site" for number in (0, 1)
+    }
+    assert "Cpu A is Cpu-A-2, Cpu/A is Cpu-A-3" in notes
+    assert f"n{'c' * 49}" in backplanes(cluster)
+
+
 # ---- what is refused -----------------------------------------------------------------------------
 
 
@@ -206,7 +223,7 @@ def test_hosts_without_links_are_left_out(tmp_path: Path) -> None:
         (platform(FLAT.replace("1Gbps", "9" * 4300) + "/>"), "p.xml:2: .*is not valid"),
         (platform(FLAT.replace("0-3", "0-999999999") + "/>"), "p.xml:2: .*more than 65536 hosts"),
         (platform(FLAT.replace("0-3", "5-2") + "/>"), "p.xml:2: .*radical='5-2' is not valid"),
-        (platform(FLAT.replace('"n"', '"' + "n" * 9999 + '"') + "/>"), "names of at most 63"),
+        (platform(FLAT.replace('"n"', '"' + "n" * 9999 + '"') + "/>"), "names of at most 255"),
         (platform(FLAT + "/>" + FLAT.replace('"c"', '"d"') + "/>"), "'n0' stands twice"),
         (platform(FLAT + ' topology="TORUS" topo_parameters="2,2"/>'), "name a generated network"),
         (
@@ -232,6 +249,10 @@ def test_hosts_without_links_are_left_out(tmp_path: Path) -> None:
         ("<platform>" + "<a/>" * 300_000 + "</platform>", "more than 100000 elements"),
         ("\n\n<platform>", "p.xml:3: not valid XML: no element found"),
         ("<robots/>", "p.xml:1: <robots> begins"),
+        (
+            '<platform><actor host="a" function="f"/></platform>',
+            "p.xml: no host is in it; expected the platform: this is the deployment",
+        ),
     ],
 )
 def test_platforms_that_are_wrong_are_told_with_their_line(

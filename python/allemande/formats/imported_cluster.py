@@ -14,10 +14,9 @@ from itertools import groupby
 
 from allemande.errors import BadInput
 from allemande.formats.import_source import RATE_MAX, Source
-from allemande.formats.imported_network import FoundLink, Network, besides
+from allemande.formats.imported_network import NAME, FoundLink, Network, besides
 from allemande.topology import Cluster, compress_hostlist, parse_cluster
 
-NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
 HOSTS_MAX = 65_536
 LINKS_MAX = 262_144
 LINKS_OF_HOST_MAX = 8

@@ -15,6 +15,9 @@ from allemande.formats.import_source import GO_ON, Source
 from allemande.text_files import shown
 from allemande.topology import compress_hostlist
 
+NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
+_PLAIN_CHARACTERS = 50  # of a name that is made, before a number
 _SHOWN = 8  # of a list in a message
 _SHOWN_CHARACTERS = 200  # of each of them
 
@@ -213,6 +216,34 @@ def keep_one_part(network: Network, source: Source) -> None:
 
 
 # ---- names -------------------------------------------------------------------------------------
+
+
+def plain_names(names: Iterable[str], other: str) -> dict[str, str]:
+    """Names that a cluster file can have, each once; who has one keeps it.
+
+    `other` is for those of which nothing is left.
+    """
+    listed = list(dict.fromkeys(names))
+    used = {name for name in listed if NAME.fullmatch(name)}
+    found = {}
+    for name in listed:
+        new = name
+        if name not in used:
+            begin = _NOT_IN_NAMES.sub("-", name).strip("-")[:_PLAIN_CHARACTERS] or other
+            new, number = begin, 1
+            while new in used:
+                number += 1
+                new = f"{begin}-{number}"
+        used.add(new)
+        found[name] = new
+    return found
+
+
+def note_renamed(what: str, names: Mapping[str, str], notes: list[str]) -> None:
+    """`what`: hosts or switches."""
+    changed = [f"{name} is {new}" for name, new in names.items() if new != name]
+    if changed:
+        notes.append(f"{what} whose names a cluster file cannot have: {some(changed)}")
 
 
 def apart(switches: Iterable[str], hosts: Iterable[str], notes: list[str]) -> dict[str, str]:

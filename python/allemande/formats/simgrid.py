@@ -23,7 +23,6 @@ carries its rate in both directions together, a split one (SPLITDUPLEX) each way
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 from allemande.errors import BadInput
@@ -34,7 +33,9 @@ from allemande.formats.imported_network import (
     Network,
     apart,
     keep_one_part,
+    note_renamed,
     nothing_there,
+    plain_names,
     some,
     turn_upwards,
 )
@@ -48,13 +49,15 @@ _EXPECTED = "a platform of SimGrid (version 4)"
 PLATFORM_BYTES_MAX = 8 * MIB
 PLATFORM_ELEMENTS_MAX = 100_000
 _HOSTS = "<cluster>, or <host> and <link> with a <route> that names them"
+_DEPLOYMENT = "the platform: this is the deployment beside it, which says what runs where"
 _KEYS = frozenset(OPTIONS)
 _ZONES = {"zone", "AS"}
 _ZONE_ROUTES = {"zoneRoute", "ASroute"}
+_ACTORS = {"actor", "process"}
 # What says nothing of the network.
 _SILENT = {
     "config", "prop", "trace", "trace_connect", "disk", "storage", "storage_type", "mount",
-    "content", "actor", "process", "argument", "random", "gpu", "model_prop", "link_ctn",
+    "content", "argument", "random", "gpu", "model_prop", "link_ctn", *_ACTORS,
 }  # fmt: skip
 _WITHOUT_LINKS = {"vivaldi", "wifi"}
 
@@ -188,25 +191,6 @@ def _add_zone(platform: Platform, zone: Element) -> None:
 # ---- the network ---------------------------------------------------------------------------------
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:50] or "switch"
-
-
-def _switch_names(platform: Platform, switches: list[str], notes: list[str]) -> dict[str, str]:
-    """Names that a cluster file can have, each once."""
-    plain: dict[str, str] = {}
-    used: set[str] = set()
-    for name in switches:
-        new, number = _plain(name), 1
-        while new in used:
-            number += 1
-            new = f"{_plain(name)}-{number}"
-        used.add(new)
-        plain[name] = new
-    others = apart(plain.values(), platform.hosts, notes)
-    return {name: others[new] for name, new in plain.items()}
-
-
 def _with_delays(link: FoundLink, delays_us: dict[str, float]) -> FoundLink:
     """Half of what the switches at its ends delay is the link's."""
     more = (delays_us.get(link.below, 0.0) + delays_us.get(link.above, 0.0)) / 2
@@ -260,20 +244,24 @@ def _network(platform: Platform) -> Network:
     )
     joined = {end for link in platform.links for end in (link.below, link.above)}
     switches = [name for name in platform.switches if name in joined]
-    names = _switch_names(platform, switches, network.notes)
-    network.hosts = list(platform.hosts)
+    hosts = plain_names(platform.hosts, "host")
+    note_renamed("hosts", hosts, network.notes)
+    plain = plain_names(switches, "switch")
+    others = apart(plain.values(), hosts.values(), network.notes)
+    names = {name: others[new] for name, new in plain.items()}
+    network.hosts = list(hosts.values())
     network.switches = list(names.values())
-    network.lines = dict(platform.hosts) | {
-        new: platform.switches[name] for name, new in names.items()
-    }
+    network.lines = {new: platform.hosts[name] for name, new in hosts.items()}
+    network.lines |= {new: platform.switches[name] for name, new in names.items()}
     network.backplanes = {
         names[name]: rate for name, rate in platform.backplanes.items() if name in names
     }
+    places = hosts | names
     network.links = [
         replace(
             link,
-            below=names.get(link.below, link.below),
-            above=names.get(link.above, link.above),
+            below=places[link.below],
+            above=places[link.above],
         )
         for link in (_with_delays(link, platform.delays_us) for link in platform.links)
     ]
@@ -294,7 +282,8 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     _add_zone(platform, root)
     network = _network(platform)
     if not network.hosts or not network.links:
-        raise nothing_there(network, source, _HOSTS)
+        actors = any(child.tag in _ACTORS for child in root.children)
+        raise nothing_there(network, source, _DEPLOYMENT if actors else _HOSTS)
     keep_one_part(network, source)
     turn_upwards(network)
     return build(network, source), network.notes

@@ -13,9 +13,9 @@ from allemande.formats.imported_cluster import HOSTS_MAX, LINKS_MAX
 from allemande.formats.imported_network import FoundLink
 from allemande.formats.simgrid_routes import Cable, Route
 from allemande.formats.xml_text import Element
-from allemande.topology import NAME_CHARACTERS_MAX
 
 LEVELS_MAX = 8
+NAME_CHARACTERS_MAX = 255  # routers of clusters have three names in one
 _SWITCHES_MAX = 65_536
 _PREFIXES = {"": 1.0} | {
     f"{letter}{binary}": (1024.0 if binary else 1000.0) ** power
@@ -28,7 +28,7 @@ _SECONDS = {
     "d": 86_400.0, "w": 604_800.0,
 }  # fmt: skip
 _VALUE = re.compile(
-    r"\s*([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(e[+-]?[0-9]{1,2})?\s*([A-Za-z]*)\s*"
+    r"\s*([0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?\s*([A-Za-z]*)\s*"
 )
 _RADICAL = re.compile(r"\s*([0-9]{1,9})\s*(?:-\s*([0-9]{1,9})\s*)?")
 
