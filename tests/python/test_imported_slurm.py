@@ -128,7 +128,6 @@ def test_odd_lines_are_passed_over_and_said(tmp_path: Path) -> None:
         ("SwitchName=s1 Level=" + "9" * 4300, "file:2: Level=9+ is no number"),
         ("SwitchName= Nodes=n5", "file:2: '' is no name of a switch"),
         ("SwitchName=s0 Nodes=n5", "file:2: switch 's0' stands twice.*before line 1"),
-        ("SwitchName=s0/1 Nodes=n5\nSwitchName=t Switches=s0,s0/1", "file:2: 's0/1' cannot be"),
     ],
 )
 def test_a_line_that_refuses_the_file_says_how_to_go_on(
@@ -165,6 +164,24 @@ def test_nodes_and_switches_may_have_one_name(tmp_path: Path) -> None:
     found = read(tmp_path, "SwitchName=s0 Nodes=s[0-1]\nSwitchName=s2 Switches=s0\n")
     assert found["links"] == {("s0", "s0-switch"), ("s1", "s0-switch"), ("s0-switch", "s2")}
     assert "s0 is s0-switch" in str(found["notes"])
+
+
+def test_names_that_a_cluster_file_cannot_have_are_changed_and_noted(tmp_path: Path) -> None:
+    text = (
+        "SwitchName=r1/leaf Nodes=n[0-1]\nSwitchName=r1-leaf Nodes=n2,n/2\n"
+        "SwitchName=top:1 Switches=r1/leaf,r1-leaf\nSwitchName=lone/1 Nodes=m0\n"
+    )
+    found = read(tmp_path, text)
+    assert found["links"] == {
+        ("n0", "r1-leaf-2"), ("n1", "r1-leaf-2"), ("n2", "r1-leaf"), ("n-2", "r1-leaf"),
+        ("r1-leaf-2", "top-1"), ("r1-leaf", "top-1"),
+    }  # fmt: skip
+    notes = str(found["notes"])
+    assert "r1/leaf is r1-leaf-2, top:1 is top-1, lone/1 is lone-1" in notes
+    assert "n/2 is n-2" in notes
+    assert "root=lone-1 takes that part instead" in notes
+    for root in ("lone-1", "lone/1"):
+        assert read(tmp_path, text, f",root={root}")["hosts"] == ["m0"]
 
 
 def test_a_switch_below_itself_or_listed_twice_is_joined_once(tmp_path: Path) -> None:
@@ -208,6 +225,14 @@ FLAT_FIRST = """\
       - block: b1
         nodes:
 """
+
+
+def test_what_scontrol_show_topoconf_prints_may_have_any_name(tmp_path: Path) -> None:
+    for begin in ("", "---\n", "# topologies\n\n---\n"):
+        for name in ("t.txt", "topology.conf", "t"):
+            assert read(tmp_path, begin + FLAT_FIRST, name=name)["switches"] == ["s0", "top"]
+    found = read(tmp_path, FLAT_FIRST, ",topology=cells", name="t.txt")
+    assert found["hosts"] == ["n0", "n1", "n2", "n3"]
 
 
 def test_a_flat_default_leaves_the_named_ones(tmp_path: Path) -> None:
@@ -268,8 +293,8 @@ def in_tree(*lines: str) -> str:
             "t.yaml:5: .*brackets do not match.*take the entry away to read the rest",
         ),
         (
-            in_tree("      - switch: s1", "        nodes: n/1"),
-            "t.yaml:5: 'n/1' cannot be a name .*take the entry away to read the rest",
+            in_tree("      - switch: s1", "\tnodes: n1"),
+            "t.yaml:5: not valid YAML: .*; expected plain YAML, .*, with blanks, and no tabs",
         ),
         (
             in_tree("      - nodes: n1"),
@@ -304,7 +329,11 @@ def test_terminals_obey_no_name(tmp_path: Path, capsys: pytest.CaptureFixture[st
     path.write_text(f"{text}- topology: flat\n  flat: true\n")
     assert main(["topology", f"slurm:{path}{RATE}"]) == 0
     told = capsys.readouterr().err
-    assert "root=b\\x1b[31m\\n takes" in told and "topology=t\\x1b[31m" in told
+    assert (
+        "root=b-31m takes" in told
+        and "b\\x1b[31m\\n is b-31m" in told
+        and "topology=t\\x1b[31m" in told
+    )
     assert "\x1b" not in told
     assert main(["topology", f"slurm:{path}{RATE},root=\x1b"]) == 2
     assert "\x1b" not in capsys.readouterr().err

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from allemande.errors import BadInput
 from allemande.formats.import_source import RATE_MAX, Source
-from allemande.formats.imported_network import NAME, FoundLink, Network, besides
+from allemande.formats.imported_network import FoundLink, Network, besides
 from allemande.topology import Cluster, compress_hostlist, parse_cluster
 
 HOSTS_MAX = 65_536
@@ -23,16 +23,6 @@ LINKS_OF_HOST_MAX = 8
 CABLES_APART_MAX = 1000  # what limits are made of grows with the square of the longest way
 LATENCY_MAX_US = 1e9
 QUEUE_MAX = 10_000_000
-
-
-def _check_names(network: Network, source: Source) -> None:
-    for name in (*network.hosts, *network.switches):
-        if not NAME.fullmatch(name):
-            raise BadInput(
-                f"{source.at(network.lines.get(name))}: {name!r:.80} cannot be a name in a cluster "
-                "file; expected 1 to 63 letters, digits, dots, dashes and underscores: rename it, "
-                f"or {network.go_on}"
-            )
 
 
 # ---- the text ------------------------------------------------------------------------------------
@@ -208,8 +198,7 @@ def _write_links(text: _Text, network: Network, source: Source) -> None:
 
 
 def build(network: Network, source: Source) -> Cluster:
-    """The cluster; BadInput where rates lack, names cannot be, or a host has no place."""
-    _check_names(network, source)
+    """The cluster; BadInput where rates lack, or a host has no place."""
     links_of = _check_links(network, source)
     _check_depth(network, source)
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", source.path.stem).lstrip("-")[:63] or source.kind

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from allemande.errors import BadInput
-from allemande.formats.import_source import GO_ON, Source
+from allemande.formats.import_source import Source
 from allemande.text_files import shown
 from allemande.topology import compress_hostlist
 
-NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
+_NAME = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]{0,62}")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 _PLAIN_CHARACTERS = 50  # of a name that is made, before a number
 _SHOWN = 8  # of a list in a message
@@ -79,7 +79,6 @@ class Network:
     queue_packets: int | None = None  # of every port of a switch
     notes: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)  # where a name stands
-    go_on: str = GO_ON  # how to do without what stands there
 
     def neighbours(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {name: [] for name in (*self.hosts, *self.switches)}
@@ -224,7 +223,7 @@ def plain_names(names: Iterable[str], other: str) -> dict[str, str]:
     `other` is for those of which nothing is left.
     """
     listed = list(dict.fromkeys(names))
-    used = {name for name in listed if NAME.fullmatch(name)}
+    used = {name for name in listed if _NAME.fullmatch(name)}
     found = {}
     for name in listed:
         new = name

@@ -239,9 +239,7 @@ def _add_layout(platform: Platform, layout: Layout) -> None:
 def _network(platform: Platform) -> Network:
     layout = lay_out(platform.routes, platform.cables, set(platform.hosts), platform.source.at)
     _add_layout(platform, layout)
-    network = Network(
-        notes=platform.notes, go_on="take its element and its routes away to read the rest"
-    )
+    network = Network(notes=platform.notes)
     joined = {end for link in platform.links for end in (link.below, link.above)}
     switches = [name for name in platform.switches if name in joined]
     hosts = plain_names(platform.hosts, "host")

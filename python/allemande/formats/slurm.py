@@ -16,7 +16,8 @@ Slurm does not look at topology.conf where topology.yaml lies beside it, and nei
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 from allemande.errors import BadInput
@@ -27,7 +28,9 @@ from allemande.formats.imported_network import (
     Network,
     apart,
     keep_one_part,
+    note_renamed,
     nothing_there,
+    plain_names,
     some,
 )
 from allemande.formats.slurm_tree import Tree, Written
@@ -64,6 +67,8 @@ _WORD = re.compile(r"\S+")
 _GAP = re.compile(r",\s+(?![A-Za-z_.]+\s*=)")  # in a list; behind a last comma a key may follow
 _INCLUDE = re.compile(r"\s*include\s+(\S+)", re.IGNORECASE)
 _NOTHING = "(null)"  # as scontrol prints it
+# What `scontrol show topoconf` prints may lie in a file of any name.
+_YAML_BEGINS = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(?:---|[ \t]*- +topology[ \t]*:)")
 
 
 # ---- topology.conf and scontrol ------------------------------------------------------------------
@@ -149,9 +154,24 @@ def _add_line(tree: Tree, found: Mapping[str, str], line: int) -> None:
 # ---- the network ---------------------------------------------------------------------------------
 
 
+def _names(
+    switches: Iterable[str], nodes: Iterable[str], notes: list[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What switches and nodes are called here; both may have the same name in Slurm."""
+    hosts = plain_names(nodes, "node")
+    note_renamed("nodes", hosts, notes)
+    plain = plain_names(switches, "switch")
+    note_renamed("switches", plain, notes)
+    others = apart(plain.values(), hosts.values(), notes)
+    return {name: others[new] for name, new in plain.items()}, hosts
+
+
 def _below(tree: Tree, root: str) -> set[str]:
     """The switches that hang on one, and itself; a block is alone."""
     known = tree.nodes or tree.blocks
+    if root not in known:  # a note may have given the name that it has here
+        names, _ = _names(known, chain.from_iterable(known.values()), [])
+        root = next((name for name, new in names.items() if new == root), root)
     if root not in known:
         above = {child for children in tree.children.values() for child in children}
         roots = [name for name in known if name not in above]
@@ -249,20 +269,21 @@ def _add_switches(network: Network, tree: Tree, kept: set[str]) -> None:
         )
 
 
-def _with_names_apart(network: Network, tree: Tree) -> None:
-    """Nodes and switches may have the same name in Slurm."""
-    names = apart(network.switches, network.hosts, network.notes)
-    hosts = set(network.hosts)
-    network.switches = [names[name] for name in network.switches]
+def _with_names(network: Network, tree: Tree) -> None:
+    """Everything by the names that it has here."""
+    names, hosts = _names(network.switches, network.hosts, network.notes)
     # The first links are the nodes', in their order.
     network.links = [
         FoundLink(
-            link.below if number < len(hosts) else names[link.below],
+            (hosts if number < len(network.hosts) else names)[link.below],
             names[link.above],
             line=link.line,
         )
         for number, link in enumerate(network.links)
     ]
+    network.hosts = list(hosts.values())
+    network.switches = list(names.values())
+    network.lines = {new: network.lines[name] for name, new in hosts.items()}
     network.lines |= {new: tree.lines[name] for name, new in names.items() if name in tree.lines}
 
 
@@ -272,13 +293,13 @@ def _network(tree: Tree, root: str | None) -> Network:
             f"switches and blocks at once: the blocks {some(tree.blocks)} are left out"
         )
         tree.blocks = {}
-    network = Network(notes=tree.notes, go_on=tree.go_on)
+    network = Network(notes=tree.notes)
     names = set(tree.nodes or tree.blocks) if root is None else _below(tree, root)
     kept = _without_empty(tree, names)
     _note_what_is_left_out(tree, kept, names)
     _add_nodes(network, tree, kept)
     _add_switches(network, tree, kept)
-    _with_names_apart(network, tree)
+    _with_names(network, tree)
     if passed_over := tree.passed_over():
         network.notes.append(passed_over)
     return network
@@ -312,7 +333,9 @@ def read_cluster(text: str) -> tuple[Cluster, list[str]]:
     path = _file_of(given, notes)
     source = Source(given.kind, path, given.options)
     content = source.read(_EXPECTED, CONF_BYTES_MAX)
-    yaml = re.fullmatch(r"\.ya?ml", path.suffix) is not None
+    yaml = (
+        re.fullmatch(r"\.ya?ml", path.suffix) is not None or _YAML_BEGINS.match(content) is not None
+    )
     if yaml:
         tree = parse_yaml(content, source.name, given.options.get("topology"))
     elif "topology" in given.options:

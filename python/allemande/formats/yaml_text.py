@@ -7,14 +7,17 @@ texts where texts belong, so that aliases inside aliases cannot grow.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from allemande.errors import BadInput
 from allemande.text_files import MIB
 
 YAML_BYTES_MAX = MIB
+_EXPECTED = "expected plain YAML, as Slurm's topology.yaml is"
 _DEPTH_MAX = 32
 _NODES_MAX = 200_000
+_TAB = re.compile(r" *\t")
 
 
 class Text(str):
@@ -57,9 +60,7 @@ class _Builder:
         self.root: Value | None = None
 
     def wrong(self, line: int, text: str) -> BadInput:
-        return BadInput(
-            f"{self._source}:{line}: {text}; expected plain YAML, as Slurm's topology.yaml is"
-        )
+        return BadInput(f"{self._source}:{line}: {text}; {_EXPECTED}")
 
     def _place(self, value: Value, line: int) -> None:
         self._nodes += 1
@@ -137,7 +138,10 @@ def read_yaml(text: str, source: str) -> Value | None:
         mark = getattr(error, "problem_mark", None)
         where = source if mark is None else f"{source}:{mark.line + 1}"
         what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise BadInput(f"{where}: not valid YAML: {what}") from None
+        number = len(text) if mark is None else mark.line  # YAML knows more ends of lines
+        tab = any(map(_TAB.match, text.split("\n")[number : number + 1]))
+        hint = ", with blanks, and no tabs, before each line" if tab else ""
+        raise BadInput(f"{where}: not valid YAML: {what}; {_EXPECTED}{hint}") from None
     except (ValueError, RecursionError) as error:  # such as \UFFFFFFFF in quotes
         raise BadInput(f"{source}: not valid YAML: {error}") from None
     return builder.root
