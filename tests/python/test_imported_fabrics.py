@@ -281,6 +281,25 @@ def test_a_dump_that_is_cut_off_anywhere_is_read_or_refused_by_line(tmp_path: Pa
     assert read_count > 50
 
 
+@pytest.mark.parametrize("header", ['CA\t1 "H-a"', '#Ca\t1 "H-a"\t\t# "a HCA-1"', ""])
+def test_ports_below_no_node_are_nobody_elses(header: str, tmp_path: Path) -> None:
+    """A header that is commented out, garbled or cut off."""
+    ports = switch("1", "leaf", "H-a a HCA-1", "H-b b HCA-1")
+    cards = "vendid=0x2c9\n" + header + '\n[1](a) \t"S-1"[1]\t\t# lid 9 lmc 0 "leaf" lid 1 4xEDR\n'
+    cards += 'vendid=0x2c9\nCa\t1 "H-b"\t\t# "b HCA-1"\n[1](b) \t"S-1"[2]\t\t# lid 9 4xEDR\n'
+    for text, line in ((ports + cards, 7), (cards + ports, 3)):
+        cluster, notes = read(tmp_path, text)
+        assert homes(cluster) == {"a": "leaf", "b": "leaf"}
+        assert f"dump:{line}: ports below no node are left out, 1 in all" in notes
+
+
+def test_adapters_without_a_cable_are_named(tmp_path: Path) -> None:
+    text = switch("1", "leaf", "H-a a HCA-1", "H-b b HCA-1") + 'Ca\t2 "H-c"\t\t# "c HCA-1"\n'
+    cluster, notes = read(tmp_path, text)
+    assert hosts(cluster) == ["a", "b"]
+    assert "adapters without a cable are left out: c HCA-1" in notes
+
+
 @pytest.mark.parametrize(
     "line",
     [

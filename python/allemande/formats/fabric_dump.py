@@ -56,6 +56,7 @@ _LID = re.compile(r"\blid [0-9]")
 _NODE_BEGINS = re.compile(r"^[ \t]*(Switch|Ca|Hca|Rt)[ \t]+[0-9]", re.MULTILINE)
 _SAYS = re.compile(r"^[ \t]*([^#\s].*)", re.MULTILINE)
 _QUOTED = re.compile(r'"([^"]*)"')
+_BEFORE_A_NODE = re.compile(r"(vendid|devid|(sysimg|switch|ca|rt)guid)=")
 _SYSTEM = re.compile(r"sysimgguid=(0x)?([0-9a-fA-F]{1,16})\b")
 _OPTION = re.compile(r"\b([ws])=([0-9]{1,2})\b")
 _DEFAULT = re.compile(r"(width|speed)=([0-9]{1,2})\b")
@@ -115,6 +116,7 @@ class _Reader:
         self._bits = {"w": _IBSIM_WIDTH, "s": _IBSIM_SPEED}
         self._ibsim = not _SPEED.search(text) and not _LID.search(text)
         self._ports: dict[tuple[str, int], Port] = {}
+        self._lost: list[int] = []  # lines of ports without a node above them
         self._described: dict[str, str] = {}  # by identity, from the other end of a cable
         self.nodes: dict[str, Node] = {}
         self.notes: list[str] = []
@@ -129,12 +131,19 @@ class _Reader:
                 self._read_port(number, line)
             elif match := _NODE.match(line):
                 self._begin(number, match)
-            elif match := _SYSTEM.match(line):
-                self._system = match[2].lower()
+            elif _BEFORE_A_NODE.match(line):
+                self._node = None  # a header that is not known must not leave its ports to another
+                if match := _SYSTEM.match(line):
+                    self._system = match[2].lower()
             elif match := _DEFAULT.match(line):
                 self._bits[match[1][0]] = int(match[2])
             elif line.startswith(("@", "include", "module")):
                 self.notes.append(f"{self._at(number)}: {line!r:.60} is passed over")
+        if self._lost:
+            self.notes.append(
+                f"{self._at(self._lost[0])}: ports below no node are left out, "
+                f"{len(self._lost)} in all; is the beginning cut off?"
+            )
         if self._ibsim and any(node.ports for node in self.nodes.values()):
             self.notes.append(
                 "no speeds as ibnetdiscover prints them: read as a net file of ibsim, in which "
@@ -166,12 +175,15 @@ class _Reader:
         if number == self._cut and (match is None or rate is None):
             self.notes.append(f"{self._at(number)}: the file ends inside a line: it is left out")
             return
-        if match is None or self._node is None:
+        if match is None:
             raise BadInput(
                 f"{self._at(number)}: {line!r:.60} cannot be read; expected a port as in "
                 f'[1] "S-0002c902004885b0"[7] # \N{HORIZONTAL ELLIPSIS} 4xEDR, below a node: '
                 f"{GO_ON}"
             )
+        if self._node is None:
+            self._lost.append(number)
+            return
         quoted = _QUOTED.findall(rest)
         if quoted and quoted[-1].strip():
             self._described.setdefault(match[2], quoted[-1].strip())

@@ -169,6 +169,9 @@ def find_plugs(nodes: Mapping[str, Node], source: Source, notes: list[str]) -> P
                 found.setdefault(names[card.identity], []).append(Plug(card, port))
             elif peer.kind == "Ca" and not peer.left_out:
                 direct.append((card, port))
+    loose = [card.description or card.identity for card in cards if not card.ports]
+    if loose:
+        notes.append(f"adapters without a cable are left out: {some(loose)}")
     if direct:
         card, port = direct[0]
         ends = f"{names[card.identity]!r} and {names.get(port.peer, port.peer)!r}"
