@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from allemande.text_files import TOML_BYTES_MAX, parse_toml, read_text, shown
 
 FORMAT = 2
 FORMAT_WITHOUT_KEYS = 1  # of earlier versions: a way is known by its name
+_BEGINS = re.compile(r"[ \t]*\[\[[ \t]*decision[ \t]*\]\]")
 ONE_SIZE = "MPI_Alltoall"  # the calls whose blocks are all of one size
 
 
@@ -81,11 +83,16 @@ class _Table:
     def optional_microseconds(self, key: str) -> float | None:
         return self.microseconds(key) if key in self.table else None
 
-    def tables(self, key: str) -> list[_Table]:
+    def tables(self, key: str, lines: Sequence[int] = ()) -> list[_Table]:
+        """`lines`: where each begins, if that is known."""
         value = self.table.get(key, [])
         if not isinstance(value, list):
             raise BadInput(f"{self.where}: `{key}` is not valid; expected an array of tables")
-        return [_Table(one, f"{self.where}: {key} {i + 1}") for i, one in enumerate(value)]
+        at = [f":{line}" for line in lines] if len(lines) == len(value) else [""] * len(value)
+        return [
+            _Table(one, f"{self.where}{line}: {key} {number}")
+            for number, (one, line) in enumerate(zip(value, at, strict=True), 1)
+        ]
 
 
 def _read_way(table: _Table, has_keys: bool) -> Way:
@@ -133,9 +140,12 @@ def _parse_decisions(text: str, name: str) -> list[Decision]:
         root = _Table(parse_toml(text, name), name)
         file_format = root.table.get("decisions")
         if file_format not in (FORMAT, FORMAT_WITHOUT_KEYS):
-            raise BadInput(f"it does not say `decisions = {FORMAT}`")
+            said = f", but {file_format!r:.40}" if "decisions" in root.table else ""
+            raise BadInput(f"it does not say `decisions = {FORMAT}`{said}")
         has_keys = file_format != FORMAT_WITHOUT_KEYS
-        found = [_read_decision(table, has_keys) for table in root.tables("decision")]
+        lines = enumerate(text.split("\n"), 1)
+        begins = [number for number, line in lines if _BEGINS.match(line)]
+        found = [_read_decision(table, has_keys) for table in root.tables("decision", begins)]
     except BadInput as error:
         raise BadInput(
             f"{name} is no decision file of allemande: {error}. Expected what a job with "
