@@ -20,7 +20,8 @@ struct ParserAsserted {
 
 constexpr std::string_view kDigits = "0123456789_";
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-constexpr std::size_t kShownBytes = 240;  // of what the parser says
+constexpr std::size_t kShownBytes = 240;         // of what the parser says
+constexpr std::size_t kSearchedBytes = 1 << 20;  // where a line takes some twenty readings to find
 
 bool has(std::string_view letters, char c) { return letters.find(c) != letters.npos; }
 
@@ -58,6 +59,13 @@ bool lacks_quotes(std::string_view value) {
   return behind_number(value).substr(0, 1) == "." || !has("0123456789+-\"'[{", value[0]);
 }
 
+std::string no_value(std::string_view key, std::string_view value) {
+  return fmt::format(
+      "key `{}`: `{}` is no value; expected \"text\" in quotes, a number, true or "
+      "false",
+      shown(key), shown(value));
+}
+
 // What is wrong with `line`, if it is one of the usual mistakes; otherwise the parser knows better.
 std::string mistake(std::string_view line) {
   const std::size_t equals = line.find('=');
@@ -75,11 +83,47 @@ std::string mistake(std::string_view line) {
         "the key says the unit",
         shown(key), shown(value));
   }
-  if (!lacks_quotes(value)) return {};
-  return fmt::format(
-      "key `{}`: `{}` is no value; expected \"text\" in quotes, a number, true or "
-      "false",
-      shown(key), shown(value));
+  return lacks_quotes(value) ? no_value(key, value) : std::string();
+}
+
+bool breaks_assertion(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const toml::parse_error&) {
+    return false;
+  } catch (const ParserAsserted&) {
+    return true;
+  }
+  return false;
+}
+
+// The last of as few lines, with their ends, as still break an assertion.
+std::uint32_t asserting_line(std::string_view text) {
+  std::uint32_t sound = 0;
+  auto broken = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n')) + 1;
+  while (broken - sound > 1) {
+    const std::uint32_t middle = sound + (broken - sound) / 2;
+    const std::string_view last = line_of(text, middle);
+    const auto bytes = static_cast<std::size_t>(last.data() - text.data()) + last.size() + 1;
+    (breaks_assertion(text.substr(0, bytes)) ? broken : sound) = middle;
+  }
+  return broken;
+}
+
+// Assertions break behind dates and times ("k = 2024-05-01 1").
+Error asserted(const char* what, std::string_view text, std::string_view source_name) {
+  if (text.size() > kSearchedBytes) {
+    return bad_input(
+        fmt::format("{}: not valid TOML: the parser did not expect it ({})", source_name, what));
+  }
+  const std::uint32_t number = asserting_line(text);
+  std::string_view line = line_of(text, number);
+  line = line.substr(0, line.find('#'));
+  const std::size_t equals = line.find('=');
+  return bad_input(fmt::format(
+      "{}:{}: not valid TOML: {}", source_name, number,
+      equals == line.npos ? fmt::format("`{}` is not expected", shown(trim(line)))
+                          : no_value(trim(line.substr(0, equals)), trim(line.substr(equals + 1)))));
 }
 
 }  // namespace
@@ -97,8 +141,7 @@ Result<toml::table> parse_toml(std::string_view text, std::string_view source_na
     if (what.empty()) what = shown(error.description(), kShownBytes);
     return bad_input(fmt::format("{}:{}: not valid TOML: {}", source_name, line, what));
   } catch (const ParserAsserted& error) {
-    return bad_input(fmt::format("{}: not valid TOML: the parser did not expect it ({})",
-                                 source_name, error.what));
+    return asserted(error.what, plain.value(), source_name);
   }
 }
 

@@ -70,6 +70,13 @@ TEST(Toml, what_follows_a_date_is_an_error) {
   }
 }
 
+TEST(Toml, what_breaks_an_assertion_of_the_parser_is_told_by_line) {
+  EXPECT_EQ(error_of("format = 1\nname = 2024-05-01 1\n\n[[switch]]\nname = \"s\"\n"),
+            "f:2: not valid TOML: key `name`: `2024-05-01 1` is no value; expected \"text\" in "
+            "quotes, a number, true or false");
+  EXPECT_THAT(error_of("a = [\n  1,\n  2001-01-01 1\n]\n"), HasSubstr("f:3: not valid TOML"));
+}
+
 // Pieces in any order, and damaged: nothing but a table or a message comes out.
 TEST(Toml, any_text_gives_a_table_or_a_message) {
   const std::string pieces[] = {
