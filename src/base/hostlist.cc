@@ -171,45 +171,62 @@ Error wrong_letter(std::string_view text) {
       odd_letter(text)));
 }
 
-// A name around its last number: h12-ib is {"h", "12", "-ib"}; digits are empty if it has none.
+// A name around one of its numbers: h12-ib is {"h", "12", "-ib"}; digits are empty if it has none.
 struct Parts {
   std::string_view prefix, digits, suffix;
 };
 
-Parts split(std::string_view name) {
-  std::size_t end = name.size();
-  while (end > 0 && !is_digit(name[end - 1])) --end;
-  std::size_t begin = end;
+std::size_t digits_at(std::string_view name, std::size_t begin) {
+  std::size_t end = begin;
+  while (end < name.size() && is_digit(name[end])) ++end;
+  return end - begin;
+}
+
+// `name` around the only number in which `next` differs; whole if there is none.
+Parts split(std::string_view name, std::string_view next) {
+  const std::size_t shorter = std::min(name.size(), next.size());
+  std::size_t begin = 0;
+  while (begin < shorter && name[begin] == next[begin]) ++begin;
   while (begin > 0 && is_digit(name[begin - 1])) --begin;
-  if (end == 0 || end - begin > kDigitsMax) return {name, {}, {}};
-  return {name.substr(0, begin), name.substr(begin, end - begin), name.substr(end)};
+  const std::size_t digits = digits_at(name, begin), others = digits_at(next, begin);
+  if (digits == 0 || others == 0 || digits > kDigitsMax ||
+      name.substr(begin + digits) != next.substr(begin + others)) {
+    return {name, {}, {}};
+  }
+  return {name.substr(0, begin), name.substr(begin, digits), name.substr(begin + digits)};
 }
 
 // Collects names that differ in their number only.
 class Run {
  public:
-  // False: `parts` does not continue this run.
-  bool add(const Parts& parts) {
-    if (count_ > 0 && (parts.digits.empty() || digits_.empty() || parts.prefix != prefix_ ||
-                       parts.suffix != suffix_)) {
+  // Before the others.
+  void begin(const Parts& first) {
+    *this = Run();
+    prefix_ = first.prefix;
+    suffix_ = first.suffix;
+    low_ = high_ = first.digits;
+    count_ = 1;
+  }
+
+  // False: `name` does not continue this run.
+  bool add(std::string_view name) {
+    if (low_.empty() || name.size() <= prefix_.size() + suffix_.size() ||
+        !name.starts_with(prefix_) || !name.ends_with(suffix_)) {
       return false;
     }
-    if (count_ == 0) {
-      prefix_ = parts.prefix;
-      suffix_ = parts.suffix;
-      digits_ = low_ = high_ = parts.digits;
-    } else if (parts.digits == fmt::format("{:0{}}", *parse_number(high_) + 1, low_.size())) {
-      high_ = parts.digits;
-    } else {
+    name.remove_prefix(prefix_.size());
+    name.remove_suffix(suffix_.size());
+    if (name.size() > kDigitsMax || digits_at(name, 0) != name.size()) return false;
+    if (name != fmt::format("{:0{}}", *parse_number(high_) + 1, low_.size())) {
       close_range();
-      low_ = high_ = parts.digits;
+      low_ = name;
     }
+    high_ = name;
     ++count_;
     return true;
   }
 
   std::string text() {
-    if (count_ == 0) return {};
     close_range();
     return count_ == 1 ? fmt::format("{}{}{}", prefix_, ranges_, suffix_)
                        : fmt::format("{}[{}]{}", prefix_, ranges_, suffix_);
@@ -222,7 +239,7 @@ class Run {
     if (low_ != high_) fmt::format_to(std::back_inserter(ranges_), "-{}", high_);
   }
 
-  std::string_view prefix_, suffix_, digits_, low_, high_;
+  std::string_view prefix_, suffix_, low_, high_;
   std::string ranges_;
   std::size_t count_ = 0;
 };
@@ -256,18 +273,15 @@ std::string compress_hostlist(std::span<const std::string> names) {
   std::string text;
   Run run;
   const auto flush = [&] {
-    const std::string part = run.text();
-    if (!text.empty() && !part.empty()) text += ',';
-    text += part;
-    run = Run();
+    if (!text.empty()) text += ',';
+    text += run.text();
   };
-  for (const std::string& name : names) {
-    const Parts parts = split(name);
-    if (run.add(parts)) continue;
-    flush();
-    run.add(parts);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0 && run.add(names[i])) continue;
+    if (i > 0) flush();
+    run.begin(split(names[i], i + 1 < names.size() ? names[i + 1] : std::string_view()));
   }
-  flush();
+  if (!names.empty()) flush();
   return text;
 }
 

@@ -108,6 +108,11 @@ TEST(Hostlist, CompressesRunsAndKeepsOrder) {
   EXPECT_EQ(compress({"core"}), "core");
   EXPECT_EQ(compress({}), "");
   EXPECT_EQ(compress({"leaf0", "leaf1", "core", "leaf2"}), "leaf[0-1],core,leaf2");
+  EXPECT_EQ(compress({"n1.grid5000.fr", "n2.grid5000.fr", "n4.grid5000.fr", "n4.grid5001.fr"}),
+            "n[1-2,4].grid5000.fr,n4.grid5001.fr");
+  EXPECT_EQ(compress({"r1n1", "r1n2", "r2n1", "r2n2"}), "r1n[1-2],r2n[1-2]");
+  EXPECT_EQ(compress({"10.0.0.1", "10.0.0.2"}), "10.0.0.[1-2]");
+  EXPECT_EQ(compress({"h1", "h1"}), "h[1,1]");
 }
 
 TEST(Hostlist, ExpandUndoesCompress) {
@@ -120,7 +125,7 @@ TEST(Hostlist, ExpandUndoesCompress) {
       number += random() % 4;
       std::string digits = std::to_string(number);
       if (random() % 3 == 0) digits.insert(0, random() % 3, '0');
-      names.push_back(words[random() % words.size()] + digits + (random() % 4 ? "" : "-z"));
+      names.push_back(words[random() % words.size()] + digits + (random() % 4 ? "" : ".z3"));
     }
     EXPECT_EQ(expand(compress_hostlist(names)), names) << "trial " << trial;
   }
