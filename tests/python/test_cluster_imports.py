@@ -125,8 +125,8 @@ def test_options_are_checked_by_name(name: str, options: str, message: str) -> N
 def test_messages_cite_the_users_file_alone(tmp_path: Path) -> None:
     """What is generated on the way has lines, too: none of them may be told."""
     path = tmp_path / "topology.conf"
-    path.write_text("# a\n\nSwitchName=s0 Nodes=n[0-1],-x\n")
-    with pytest.raises(BadInput, match=r"topology\.conf:3: '-x' cannot be a name"):
+    path.write_text("# a\n\nSwitchName=s0 Nodes=n[0-1]\nSwitchName=s1 Nodes=n1\n")
+    with pytest.raises(BadInput, match=r"topology\.conf:4: node 'n1' hangs on 's0' and 's1'"):
         find_cluster(f"slurm:{path},rate_mbit_s=1")
 
 
