@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -182,6 +184,14 @@ def test_names_that_a_cluster_file_cannot_have_are_changed_and_noted(tmp_path: P
     assert "root=lone-1 takes that part instead" in notes
     for root in ("lone-1", "lone/1"):
         assert read(tmp_path, text, f",root={root}")["hosts"] == ["m0"]
+
+
+def test_thousands_of_names_may_become_one(tmp_path: Path) -> None:
+    odd = ("".join(letters) for letters in product("/:@+", repeat=6))
+    text = "".join(f"SwitchName={name}x Nodes=n{i}\n" for i, name in enumerate(odd))
+    begin = time.process_time()
+    read(tmp_path, text)
+    assert time.process_time() - begin < 1
 
 
 def test_a_switch_below_itself_or_listed_twice_is_joined_once(tmp_path: Path) -> None:

@@ -224,15 +224,16 @@ def plain_names(names: Iterable[str], other: str) -> dict[str, str]:
     """
     listed = list(dict.fromkeys(names))
     used = {name for name in listed if _NAME.fullmatch(name)}
+    counts: dict[str, int] = {}  # how many have begun so
     found = {}
     for name in listed:
         new = name
         if name not in used:
             begin = _NOT_IN_NAMES.sub("-", name).strip("-")[:_PLAIN_CHARACTERS] or other
-            new, number = begin, 1
+            new = begin
             while new in used:
-                number += 1
-                new = f"{begin}-{number}"
+                counts[begin] = counts.get(begin, 1) + 1
+                new = f"{begin}-{counts[begin]}"
         used.add(new)
         found[name] = new
     return found
