@@ -12,9 +12,9 @@ import pytest
 from tests.lab.networks import leaf_spine, links
 
 from allemande.cli import main
-from allemande.errors import BadInput
+from allemande.errors import BadInput, Failed
 from allemande.flow_limit import flow_limit
-from allemande.lab import Lab
+from allemande.lab import Lab, boot_plan
 from allemande.lab.network import BRIDGES, FORWARDING
 from allemande.lab.stats import PortStats, Stats
 from allemande.simulation.case import simulate
@@ -226,7 +226,8 @@ def test_degrading_refuses_what_it_cannot_do(
     assert "two nodes" in refused("leaf0", "--down")
     assert "one of --rate F" in refused("leaf0:spine0")
     assert "one of --rate F" in refused("leaf0:spine0", "--down", "--restore")
-    assert "above 0 to 1" in refused("leaf0:spine0", "--rate", "1.5")
+    assert "0.0001 to 1" in refused("leaf0:spine0", "--rate", "1.5")
+    assert "0.0001 to 1" in refused("leaf0:spine0", "--rate", "1e-12")
     assert "below 1" in refused("leaf0:spine0", "--loss", "1")
     assert "goes with --down" in refused("leaf0:spine0", "--loss", "0.1", "--withdraw", "5")
     assert lab.stats().degraded == ()
@@ -234,6 +235,16 @@ def test_degrading_refuses_what_it_cannot_do(
         Lab.boot(cluster, forwarding="hubs")
     with Lab.boot(cluster, shape=False) as bare, pytest.raises(BadInput, match="cannot get worse"):
         bare.degrade("leaf0", "spine0", rate=0.5)
+
+
+def test_what_fails_half_way_can_be_restored(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(boot_plan, "reshaping", lambda *_: "qdisc change dev eth0 root nonsense")
+        with pytest.raises(Failed, match="cannot change the links of h3"):
+            lab.degrade("h3", "leaf1", rate=0.001)
+    assert [row["link"] for row in lab.stats().degraded] == ["h3:leaf1"]
+    lab.restore("h3", "leaf1")
+    assert lab.stats().degraded == ()
 
 
 def test_stats_show_what_is_degraded(lab: Lab) -> None:

@@ -20,6 +20,8 @@ from allemande.lab.network import Network
 
 FILE = "degraded.json"
 
+LEAST_RATE = 1e-4  # of a link's own: below, the kernel's shapers count bytes per second in ones
+
 
 @dataclass(frozen=True)
 class Condition:

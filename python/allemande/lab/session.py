@@ -375,8 +375,9 @@ class Lab:
         """
         if (rate is None) + (loss is None) + (not down) != 2:
             raise BadInput("expected one of: a rate, a loss, down")
-        if rate is not None and not 0 < rate <= 1:
-            raise BadInput(f"rate {rate:g}: expected a part of the link's own, above 0 to 1")
+        if rate is not None and not degradation.LEAST_RATE <= rate <= 1:
+            least = f"{degradation.LEAST_RATE:g}"
+            raise BadInput(f"rate {rate:g}: expected a part of the link's own, {least} to 1")
         if not self._shaped:
             raise BadInput(f"the links of lab {self.name!r} are not shaped: they cannot get worse")
         if loss is not None and not 0 < loss < 1:
@@ -402,6 +403,8 @@ class Lab:
     def _change_links(self, before: degradation.Conditions, after: degradation.Conditions) -> None:
         if not registry.is_alive(self._state["init"]):
             raise Failed(f"lab {self.name!r} is not running any more")
+        # Noted first: of what fails half-way, `restore` must know what there is to restore.
+        degradation.write(self.directory, after)
         try:
             for message in degradation.messages(before, after):
                 emulator.tell(self.directory, message)
@@ -418,7 +421,6 @@ class Lab:
             )
             if done.returncode != 0:
                 raise Failed(f"cannot change the links of {host}: tc: {done.stderr.strip()}")
-        degradation.write(self.directory, after)
 
     def emulator_stats(self) -> EmulatorStats | None:
         """What the emulator counted, as `stats` has it, at once; None: links are unshaped."""
