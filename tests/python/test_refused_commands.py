@@ -18,7 +18,7 @@ REFUSED = """
 bench
     --cold --idle 5 | exclude each other
     --cold --warmup 2 | --cold has no --warmup
-    --idle -1 | expected milliseconds
+    --idle -1 | expected milliseconds, 0 to 3600000
     --idle nan | expected milliseconds
     --jobs 0 | expected 1 to 8
     --jobs 3 --job-layout split | expected a multiple of 3
@@ -30,6 +30,7 @@ bench
     --background nowhere:5 | 'nowhere' is unknown; expected 'uplinks', a switch
     --background h0..h99:5 | no host 'h99'
     --background h0..h0:5 | needs two hosts
+    --sizes '' | size '' is not valid
     --sizes ten | size 'ten' is not valid
     --against nobody | unknown candidate 'nobody'
     --lab tam-9x9 | no cluster is called 'tam-9x9'
@@ -54,6 +55,7 @@ bench --lab tam-8x1
     --ranks-per-host 1,1,1,1,1,1,1,1,1 | names 9 hosts; the cluster has 8
     --rank-order random | rank order 'random' is unknown; expected block or cyclic
     --seed -1 | --seed -1 is not valid
+    --seed 5000000000 | --seed 5000000000 is not valid; expected 0 to 4294967296
     --collective alltoallw --against openmpi:linear | no algorithm of MPI_Alltoallw; expected
     --pattern ft:S | is the simulator's alone; expected drc, alltoall-phased,
     --pattern drc --matrix random | leave out --matrix and --timeline
@@ -63,6 +65,8 @@ build-preload
     --mpicc /nowhere/mpicc | /nowhere/mpicc: no such command; expected the compiler
 doctor
     --mpirun /nowhere/mpirun | /nowhere/mpirun: no such command
+examples
+    --scale 0 | scale 0: expected a number above 0
 emit json
     | how many ranks is not said
     --ranks 33 --cluster tam-8x4 | 33 ranks on 32 hosts
@@ -81,6 +85,7 @@ reproduce
     000-fig-11 | no experiment is called '000-fig-11' (did you mean 004-fig-11?)
     000-fig-5 --json - --csv - | cannot both be '-'
     000-fig-3-4 --lab | simulated only
+    000-fig-5 --lab --scale 0 | scale 0: expected a number above 0
     dctcp-all-to-all --scale 0.1 | add --lab
     dctcp-all-to-all --timers real | add --lab
 simulate
@@ -110,6 +115,7 @@ topology tam-8x1
     --lid-tables . | --lid-tables .: is a folder; expected a file
     --lid-tables - --lmc -1 | -1 is not in the range x>=0
 simulate tam-8x4
+    --size '' | size '' cannot be read
     --size ten | size 'ten' cannot be read
     --algorithm fast | unknown algorithm `fast`; expected one of: direct,
     --algorithm pairwise, | has an empty name

@@ -18,7 +18,7 @@ from allemande.topology import Cluster, expand_hostlist
 
 LAYOUTS = ("interleaved", "split")
 JOBS_MAX = 8
-MS_MAX = 3_600_000.0
+MS_MAX = 3_600_000
 ITEMS = re.compile(r",(?![^\[]*\])")  # commas outside of brackets
 
 
@@ -148,9 +148,7 @@ class ConditionOptions:
         background = None if self.background is None else parse_background(self.background)
         idle_ms, jobs, layout = self.idle_ms, self.jobs, self.job_layout
         if not 0 <= idle_ms <= MS_MAX:
-            raise BadInput(
-                f"--idle {idle_ms:g} is not valid; expected milliseconds, 0 to {MS_MAX:g}"
-            )
+            raise BadInput(f"--idle {idle_ms:g} is not valid; expected milliseconds, 0 to {MS_MAX}")
         if self.cold and idle_ms:
             raise BadInput(
                 "--cold and --idle exclude each other: a job that makes one call has no gap"

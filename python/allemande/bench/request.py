@@ -56,7 +56,7 @@ def _check_ranges(text: RequestText) -> None:
     for name, (low, high) in RANGES.items():
         value = getattr(text, name)
         if value is not None and not low <= value <= high:
-            raise BadInput(f"--{name} {value:g} is not valid; expected {low:g} to {high:g}")
+            raise BadInput(f"--{name} {value:.10g} is not valid; expected {low:g} to {high:.10g}")
 
 
 def _read_effort(text: RequestText) -> Effort:
@@ -99,7 +99,7 @@ def read_request(text: RequestText) -> Request:
     matrix = None if text.matrix is None else parse_matrix(text.matrix)
     if matrix is not None and matrix.has_own_sizes and text.sizes is not None:
         raise BadInput("a matrix file says how many bytes; leave out --sizes")
-    sizes = parse_sizes(text.sizes or SIZES)
+    sizes = parse_sizes(SIZES if text.sizes is None else text.sizes)
     return Request(
         cluster=text.lab,
         sizes=sizes,

@@ -31,7 +31,7 @@ from allemande.lab.inside import emulator, observe
 from allemande.lab.network import HOST_DEVICE, ROUTERS, Network, choose_forwarding, load_network
 from allemande.lab.placement import Placement, hostfile, spread
 from allemande.lab.stats import EmulatorStats, Stats
-from allemande.lab.timers import Timers, choose_timers
+from allemande.lab.timers import Timers, check_scale, choose_timers
 from allemande.topology import load_cluster
 
 # What runs in a lab of a user without root gives way to the emulator, which may not go ahead.
@@ -93,8 +93,8 @@ class Lab:
         besides the frame on the link, 3 if nothing is said (docs/adr/0007). `force` skips the
         processor check.
         """
-        if scale is not None and not 0 < scale <= 1000:
-            raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
+        if scale is not None:
+            check_scale(scale)
         if output_frames is not None and not 0 <= output_frames <= OUTPUT_FRAMES_MAX:
             raise BadInput(
                 f"output frames {output_frames}: expected a number from 0 to {OUTPUT_FRAMES_MAX}"

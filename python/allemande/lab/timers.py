@@ -15,6 +15,7 @@ SCALED, REAL = "scaled", "real"
 NAMES = (SCALED, REAL)
 VARIABLE = "ALLEMANDE_TIME_SCALE"
 FACTOR_MAX = 10_000  # of the option time_scale
+SCALE_MAX = 1000
 
 # Linux's: TCP_RTO_MIN, and net.ipv4.tcp_comp_sack_delay_ns.
 TCP_RTO_MIN_MS = 200
@@ -63,6 +64,11 @@ class Timers:
         return None
 
 
+def check_scale(scale: float) -> None:
+    if not 0 < scale <= SCALE_MAX:
+        raise BadInput(f"scale {scale:g}: expected a number above 0, for example 0.1")
+
+
 def choose_timers(name: str | None, scale: float, shaped: bool = True) -> Timers:
     """Scaled below scale 1, unless `name` says otherwise; links that are not shaped have no scale.
 
@@ -70,6 +76,7 @@ def choose_timers(name: str | None, scale: float, shaped: bool = True) -> Timers
     """
     if name is not None and name not in NAMES:
         raise BadInput(f"timers {name!r} are unknown; expected one of: {', '.join(NAMES)}")
+    check_scale(scale)
     if name is None:
         name = SCALED if scale < 1 and shaped else REAL
     if name == REAL or scale >= 1:

@@ -62,7 +62,7 @@ def _simulated_size(size: str | None, matrix: str | None, pattern: str | None) -
         if size is not None:
             raise BadInput("a matrix file says how many bytes; leave out --size")
         return "1"  # one case; the file's mean is what the result names
-    return size or DEFAULT_SIZE
+    return DEFAULT_SIZE if size is None else size
 
 
 def parse_runs(
