@@ -15,7 +15,7 @@ from allemande.errors import BadInput
 from allemande.formats.fabric_dump import Node, Port
 from allemande.formats.import_source import Source
 from allemande.formats.imported_cluster import LINKS_OF_HOST_MAX
-from allemande.formats.imported_network import some, some_hosts
+from allemande.formats.imported_network import note_renamed, plain, some, some_hosts
 from allemande.formats.rails import Rail
 from allemande.quantities import format_rate
 from allemande.topology import NAME_CHARACTERS_MAX
@@ -41,7 +41,7 @@ _NO_NAME = re.compile(r"(localhost(\.localdomain)?|\(none\)|unknown)(\s|$)", re.
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-")[:NAME_CHARACTERS_MAX]
+    return plain(text)[:NAME_CHARACTERS_MAX]
 
 
 def _names_no_host(description: str) -> bool:
@@ -53,14 +53,14 @@ def _names_no_host(description: str) -> bool:
 def switch_names(nodes: Iterable[Node]) -> dict[str, str]:
     """By description where that tells switches apart; else with the end of the GUID."""
     switches = [node for node in nodes if node.kind == "Switch" and not node.left_out]
-    plain = {
+    described = {
         node.identity: _plain(node.description.partition(";")[2] or node.description)
         for node in switches
     }
-    alike = Counter(plain.values())
+    alike = Counter(described.values())
     names: dict[str, str] = {}
     used: set[str] = set()
-    for identity, name in plain.items():
+    for identity, name in described.items():
         if not name or alike[name] > 1:
             name = f"{(name or 'switch')[:40]}-{_plain(identity)[-12:]}"
         begin, number = name[:40], 1
@@ -115,9 +115,8 @@ def _host_names(cards: Sequence[Node], notes: list[str]) -> dict[str, str]:
             "a host, named by its GUID"
         )
     stay = set(names.values())
-    changed = [f"{word} is {new}" for new, word in words.items() if new != word and new in stay]
-    if changed:
-        notes.append(f"hosts whose names a cluster file cannot have: {some(changed)}")
+    kept = {word: name for name, word in words.items() if name in stay}
+    note_renamed("hosts", kept, notes)
     return names
 
 

@@ -217,6 +217,11 @@ def keep_one_part(network: Network, source: Source) -> None:
 # ---- names -------------------------------------------------------------------------------------
 
 
+def plain(name: str) -> str:
+    """Without what names of a cluster file cannot have; nothing may be left, or too much."""
+    return _NOT_IN_NAMES.sub("-", name).strip("-")
+
+
 def plain_names(names: Iterable[str], other: str) -> dict[str, str]:
     """Names that a cluster file can have, each once; who has one keeps it.
 
@@ -229,7 +234,7 @@ def plain_names(names: Iterable[str], other: str) -> dict[str, str]:
     for name in listed:
         new = name
         if name not in used:
-            begin = _NOT_IN_NAMES.sub("-", name).strip("-")[:_PLAIN_CHARACTERS] or other
+            begin = plain(name)[:_PLAIN_CHARACTERS] or other
             new = begin
             while new in used:
                 counts[begin] = counts.get(begin, 1) + 1

@@ -15,7 +15,7 @@ from allemande.formats.simgrid_routes import Cable, Route
 from allemande.formats.xml_text import Element
 
 LEVELS_MAX = 8
-NAME_CHARACTERS_MAX = 255  # routers of clusters have three names in one
+_NAME_CHARACTERS_MAX = 255  # routers of clusters have three names in one
 _SWITCHES_MAX = 65_536
 _PREFIXES = {"": 1.0} | {
     f"{letter}{binary}": (1024.0 if binary else 1000.0) ** power
@@ -108,10 +108,10 @@ class Platform:
     # ---- parts ---------------------------------------------------------------------------------
 
     def _check_new(self, element: Element, name: str) -> None:
-        if len(name) > NAME_CHARACTERS_MAX:
+        if len(name) > _NAME_CHARACTERS_MAX:
             raise self.wrong(
                 element,
-                f"makes {name!r:.80}; expected names of at most {NAME_CHARACTERS_MAX} letters",
+                f"makes {name!r:.80}; expected names of at most {_NAME_CHARACTERS_MAX} letters",
             )
         if name in self.hosts or name in self.switches:
             raise self.wrong(element, f"{name!r:.80} stands twice; expected each name once")
