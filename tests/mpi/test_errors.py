@@ -13,7 +13,9 @@ from tests.pairwise import parametrize_pairwise
 from allemande.cluster_files import find_cluster_file
 from allemande.lab import Lab
 
-CLASSES = ["count count count type type type type type type comm"]
+CLASSES = "count count count type type type type type type comm"
+# What arrives cannot stay where MPI_IN_PLACE says; with MPICH, at a null pointer neither.
+OF_BUFFERS = {"openmpi": 3 * " argument", "mpich": 5 * " buffer"}
 
 
 def classes(bench: Bench, preload: bool) -> list[str]:
@@ -24,7 +26,8 @@ def classes(bench: Bench, preload: bool) -> list[str]:
 
 
 def test_invalid_arguments_are_left_to_the_library(bench: Bench) -> None:
-    assert classes(bench, preload=True) == classes(bench, preload=False) == CLASSES
+    wanted = [CLASSES + OF_BUFFERS[bench.mpi]]
+    assert classes(bench, preload=True) == classes(bench, preload=False) == wanted
 
 
 MISMATCHES = [(1, 4, *sizes) for sizes in [(20000, 500), (500, 20000), (0, 700), (700, 0)]]

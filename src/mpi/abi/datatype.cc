@@ -234,6 +234,8 @@ int make_type_keyval(const messages::MpiApi& api) {
              : MPI_KEYVAL_INVALID;
 }
 
+bool is_named(const Packing& packing, MPI_Datatype type) { return is_named(packing.api, type); }
+
 bool is_usable(const Packing& packing, MPI_Datatype type) {
   if (is_named(packing.api, type)) return true;
   std::byte nothing{};

@@ -21,6 +21,9 @@ struct Packing {
 // starts without it. Duplicates of a type do not inherit it.
 int make_type_keyval(const messages::MpiApi& api);
 
+// True: a predefined type.
+bool is_named(const Packing& packing, MPI_Datatype type);
+
 // False: the type is not committed. The MPI library reports that.
 bool is_usable(const Packing& packing, MPI_Datatype type);
 

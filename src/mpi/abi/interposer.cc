@@ -52,6 +52,12 @@ bool first_of_job() {
   return true;
 }
 
+// Errors of the library's: what is received has nowhere to go, or its request has.
+template <class Given>
+bool is_nowhere(const Given& given) {
+  return given.recv.base == MPI_IN_PLACE || (given.request && *given.request == nullptr);
+}
+
 const char* name_of(const entry::Arguments& given) {
   if (given.neighbours) return given.request ? "MPI_Ineighbor_alltoall" : "MPI_Neighbor_alltoall";
   if (given.info) return "MPI_Alltoall_init";
@@ -173,6 +179,7 @@ std::optional<courier::AlltoallCall> Interposer::describe_call(
     const entry::Arguments& given) const {
   const auto comm = from_opaque<MPI_Comm>(given.comm);
   if (comm == library_->api().comm_null) return std::nullopt;
+  if (is_nowhere(given)) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.name = name_of(given);
@@ -195,6 +202,10 @@ std::optional<job::TypedBuffer> Interposer::describe_side(
   }
   job::TypedBuffer buffer;
   if (describe(api, side.base, side.count, type, buffer) != MPI_SUCCESS) return std::nullopt;
+  // MPI_BOTTOM is a null pointer as well, but nothing of a predefined type lies there.
+  if (side.base == nullptr && buffer.bytes() > 0 && is_named(ops_->packing(), type)) {
+    return std::nullopt;
+  }
   return buffer;
 }
 
@@ -205,6 +216,7 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   if (comm == library_->api().comm_null) return std::nullopt;
   bool inter = false;
   int ranks = 0;
+  if (is_nowhere(given)) return std::nullopt;
   if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS) return std::nullopt;
   Blocks blocks;
   blocks.call.name = name_of(given);
@@ -233,7 +245,7 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
 std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::Arguments& given) const {
   const auto degrees = degrees_of_call(given);
-  if (!degrees || given.send.base == MPI_IN_PLACE) return std::nullopt;
+  if (!degrees || given.send.base == MPI_IN_PLACE || is_nowhere(given)) return std::nullopt;
   // Where there are none, programs give what they like.
   const auto lay = [&](const entry::Arguments::Side& side,
                        std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {
@@ -252,8 +264,7 @@ std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
 std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::BlockArguments& given) const {
   const auto degrees = degrees_of_call(given);
-  if (!degrees || given.send.base == MPI_IN_PLACE)
-    return std::nullopt;  // an error of the library's
+  if (!degrees || given.send.base == MPI_IN_PLACE || is_nowhere(given)) return std::nullopt;
   // Where there are none, programs give what they like.
   const auto describe = [&](const entry::BlockArguments::Side& side,
                             std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {

@@ -39,16 +39,24 @@ static void arguments(void) {
       MPI_Alltoallv(send, ones, at, open, recv, ones, at, open, comm),
       MPI_Alltoallw(send, ones, at, open_types, recv, ones, at, open_types, comm),
       MPI_Alltoallv(send, ones, at, MPI_INT, recv, ones, at, MPI_INT, MPI_COMM_NULL),
+      MPI_Alltoall(send, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm),
+      MPI_Alltoallv(send, ones, at, MPI_INT, MPI_IN_PLACE, ones, at, MPI_INT, comm),
+      MPI_Alltoallw(send, ones, at, types, MPI_IN_PLACE, ones, at, types, comm),
+#ifdef MPICH_VERSION  // others read from there
+      MPI_Alltoall(NULL, 1, MPI_INT, recv, 1, MPI_INT, comm),
+      MPI_Alltoall(send, 1, MPI_INT, NULL, 1, MPI_INT, comm),
+#endif
   };
   if (rank == 0) printf("CLASSES");
   for (size_t i = 0; i < sizeof codes / sizeof *codes; ++i) {
     const int class = class_of(codes[i]);
     if (rank > 0) continue;
-    printf(" %s", class == MPI_SUCCESS     ? "none"
-                  : class == MPI_ERR_COUNT ? "count"
-                  : class == MPI_ERR_TYPE  ? "type"
-                  : class == MPI_ERR_COMM  ? "comm"
-                  : class == MPI_ERR_ARG   ? "argument"
+    printf(" %s", class == MPI_SUCCESS      ? "none"
+                  : class == MPI_ERR_COUNT  ? "count"
+                  : class == MPI_ERR_TYPE   ? "type"
+                  : class == MPI_ERR_COMM   ? "comm"
+                  : class == MPI_ERR_ARG    ? "argument"
+                  : class == MPI_ERR_BUFFER ? "buffer"
                                            : "other");
   }
   if (rank == 0) puts("");
