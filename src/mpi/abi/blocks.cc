@@ -32,6 +32,8 @@ class TypeCache {
 std::optional<std::vector<job::TypedBuffer>> describe_blocks(
     const Packing& packing, const entry::BlockArguments::Side& side, bool typed,
     std::size_t ranks) {
+  // Where there are none, programs give what they like.
+  if (ranks == 0) return std::vector<job::TypedBuffer>();
   if (side.counts.missing() || side.displacements.missing()) return std::nullopt;
   const auto* types = typed ? reinterpret_cast<const MPI_Datatype*>(side.types) : nullptr;
   TypeCache cache(packing);

@@ -41,11 +41,6 @@ bool get_envelope(const messages::MpiApi& api, MPI_Datatype type, Envelope& out)
   return true;
 }
 
-bool is_named(const messages::MpiApi& api, MPI_Datatype type) {
-  Envelope envelope;
-  return get_envelope(api, type, envelope) && envelope.combiner == MPI_COMBINER_NAMED;
-}
-
 // Both libraries pack into the bare bytes of the signature (no header, native byte order); whether
 // one element comes out as it lies in memory is therefore seen by packing one. The constructors of
 // the type alone do not tell: an indexed type may permute its bytes without leaving a gap.
@@ -227,14 +222,17 @@ class Grounded {
 
 }  // namespace
 
+bool is_named(const messages::MpiApi& api, MPI_Datatype type) {
+  Envelope envelope;
+  return get_envelope(api, type, envelope) && envelope.combiner == MPI_COMBINER_NAMED;
+}
+
 int make_type_keyval(const messages::MpiApi& api) {
   int keyval = MPI_KEYVAL_INVALID;
   return api.Type_create_keyval(copy_nothing, delete_nothing, &keyval, nullptr) == MPI_SUCCESS
              ? keyval
              : MPI_KEYVAL_INVALID;
 }
-
-bool is_named(const Packing& packing, MPI_Datatype type) { return is_named(packing.api, type); }
 
 bool is_usable(const Packing& packing, MPI_Datatype type) {
   if (is_named(packing.api, type)) return true;

@@ -22,7 +22,7 @@ struct Packing {
 int make_type_keyval(const messages::MpiApi& api);
 
 // True: a predefined type.
-bool is_named(const Packing& packing, MPI_Datatype type);
+bool is_named(const messages::MpiApi& api, MPI_Datatype type);
 
 // False: the type is not committed. The MPI library reports that.
 bool is_usable(const Packing& packing, MPI_Datatype type);

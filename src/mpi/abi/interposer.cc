@@ -178,8 +178,7 @@ const int* Interposer::keep(std::vector<int> values) {
 std::optional<courier::AlltoallCall> Interposer::describe_call(
     const entry::Arguments& given) const {
   const auto comm = from_opaque<MPI_Comm>(given.comm);
-  if (comm == library_->api().comm_null) return std::nullopt;
-  if (is_nowhere(given)) return std::nullopt;
+  if (comm == library_->api().comm_null || is_nowhere(given)) return std::nullopt;
   courier::AlltoallCall call;
   call.comm = to_opaque(comm);
   call.name = name_of(given);
@@ -203,7 +202,7 @@ std::optional<job::TypedBuffer> Interposer::describe_side(
   job::TypedBuffer buffer;
   if (describe(api, side.base, side.count, type, buffer) != MPI_SUCCESS) return std::nullopt;
   // MPI_BOTTOM is a null pointer as well, but nothing of a predefined type lies there.
-  if (side.base == nullptr && buffer.bytes() > 0 && is_named(ops_->packing(), type)) {
+  if (side.base == nullptr && buffer.bytes() > 0 && is_named(api, type)) {
     return std::nullopt;
   }
   return buffer;
@@ -213,10 +212,9 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
     const entry::BlockArguments& given) const {
   const auto& send = given.send;
   const auto comm = from_opaque<MPI_Comm>(given.comm);
-  if (comm == library_->api().comm_null) return std::nullopt;
+  if (comm == library_->api().comm_null || is_nowhere(given)) return std::nullopt;
   bool inter = false;
   int ranks = 0;
-  if (is_nowhere(given)) return std::nullopt;
   if (ops_->is_intercommunicator(to_opaque(comm), inter) != MPI_SUCCESS) return std::nullopt;
   Blocks blocks;
   blocks.call.name = name_of(given);
@@ -226,13 +224,12 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
   if (inter) return blocks;
   if (ops_->comm_size(to_opaque(comm), ranks) != MPI_SUCCESS) return std::nullopt;
   blocks.call.in_place = send.base == MPI_IN_PLACE;
-  auto received =
-      describe_blocks(ops_->packing(), given.recv, given.typed, static_cast<std::size_t>(ranks));
+  const auto size = static_cast<std::size_t>(ranks);
+  auto received = describe_blocks(ops_->packing(), given.recv, given.typed, size);
   if (!received) return std::nullopt;
   blocks.recv = *std::move(received);
   if (!blocks.call.in_place) {
-    auto sent =
-        describe_blocks(ops_->packing(), send, given.typed, static_cast<std::size_t>(ranks));
+    auto sent = describe_blocks(ops_->packing(), send, given.typed, size);
     if (!sent) return std::nullopt;
     blocks.send = *std::move(sent);
   }
@@ -245,7 +242,7 @@ std::optional<Interposer::Blocks> Interposer::describe_call(
 std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::Arguments& given) const {
   const auto degrees = degrees_of_call(given);
-  if (!degrees || given.send.base == MPI_IN_PLACE || is_nowhere(given)) return std::nullopt;
+  if (!degrees) return std::nullopt;
   // Where there are none, programs give what they like.
   const auto lay = [&](const entry::Arguments::Side& side,
                        std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {
@@ -264,15 +261,10 @@ std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
 std::optional<Interposer::NeighbourBlocks> Interposer::describe_neighbours(
     const entry::BlockArguments& given) const {
   const auto degrees = degrees_of_call(given);
-  if (!degrees || given.send.base == MPI_IN_PLACE || is_nowhere(given)) return std::nullopt;
-  // Where there are none, programs give what they like.
-  const auto describe = [&](const entry::BlockArguments::Side& side,
-                            std::size_t blocks) -> std::optional<std::vector<job::TypedBuffer>> {
-    if (blocks == 0) return std::vector<job::TypedBuffer>();
-    return describe_blocks(ops_->packing(), side, given.typed, blocks);
-  };
-  auto sent = describe(given.send, degrees->out);
-  auto received = describe(given.recv, degrees->in);
+  if (!degrees) return std::nullopt;
+  const Packing packing = ops_->packing();
+  auto sent = describe_blocks(packing, given.send, given.typed, degrees->out);
+  auto received = describe_blocks(packing, given.recv, given.typed, degrees->in);
   if (!sent || !received) return std::nullopt;
   return name(given, {*std::move(sent), *std::move(received), {}});
 }
@@ -289,7 +281,8 @@ Interposer::NeighbourBlocks Interposer::name(const Given& given, NeighbourBlocks
 template <class Given>
 std::optional<Degrees> Interposer::degrees_of_call(const Given& given) const {
   const auto comm = from_opaque<MPI_Comm>(given.comm);
-  if (comm == library_->api().comm_null) return std::nullopt;
+  if (comm == library_->api().comm_null || is_nowhere(given)) return std::nullopt;
+  if (given.send.base == MPI_IN_PLACE) return std::nullopt;
   return degrees_of(library_->api(), comm);
 }
 
@@ -340,7 +333,7 @@ std::uint64_t Interposer::bytes_of(const entry::BlockArguments& given) const {
 }
 
 template <class Given>
-std::optional<int> Interposer::counted(const Given& given, const entry::Native& native) {
+std::optional<int> Interposer::alltoall(const Given& given, const entry::Native& native) {
   if (inside || session_ == nullptr) return std::nullopt;
   tally::Tally& tally = session_->tally();
   if (!tally.counts()) return accelerate(given, native, nullptr);
@@ -373,15 +366,9 @@ int Interposer::passed(const Given& given, int code) {
 template int Interposer::passed(const entry::Arguments&, int);
 template int Interposer::passed(const entry::BlockArguments&, int);
 
-std::optional<int> Interposer::alltoall(const entry::Arguments& given,
-                                        const entry::Native& native) {
-  return counted(given, native);
-}
-
-std::optional<int> Interposer::alltoall(const entry::BlockArguments& given,
-                                        const entry::Native& native) {
-  return counted(given, native);
-}
+template std::optional<int> Interposer::alltoall(const entry::Arguments&, const entry::Native&);
+template std::optional<int> Interposer::alltoall(const entry::BlockArguments&,
+                                                 const entry::Native&);
 
 template <class Given>
 std::optional<int> Interposer::accelerate(const Given& given, const entry::Native& native,
@@ -416,7 +403,7 @@ std::optional<int> Interposer::accelerate(const Given& given, const entry::Nativ
 }
 
 template <class Given>
-std::optional<int> Interposer::begin(const Given& given) {
+std::optional<int> Interposer::ialltoall(const Given& given) {
   if (inside || session_ == nullptr || !session_->starting()) return std::nullopt;
   const Inside guard;
   job::RequestHandle made{};
@@ -424,16 +411,13 @@ std::optional<int> Interposer::begin(const Given& given) {
   try {
     if (given.neighbours) {
       const auto blocks = describe_neighbours(given);
-      if (!blocks) return std::nullopt;
-      code = session_->start_neighbours(blocks->call, made);
-      return started(code, made, *given.request);
-    }
-    const auto described = describe_call(given);
-    if (!described) return std::nullopt;
-    if constexpr (std::is_same_v<Given, entry::Arguments>) {
-      code = session_->start(*described, made);
-    } else {
-      code = session_->start_blocks(described->call, made);
+      if (blocks) code = session_->start_neighbours(blocks->call, made);
+    } else if (const auto described = describe_call(given)) {
+      if constexpr (std::is_same_v<Given, entry::Arguments>) {
+        code = session_->start(*described, made);
+      } else {
+        code = session_->start_blocks(described->call, made);
+      }
     }
     return started(code, made, *given.request);
   } catch (const std::exception& failure) {
@@ -441,10 +425,7 @@ std::optional<int> Interposer::begin(const Given& given) {
   }
 }
 
-std::optional<int> Interposer::ialltoall(const entry::Arguments& given) { return begin(given); }
-
-std::optional<int> Interposer::ialltoall(const entry::BlockArguments& given) {
-  return begin(given);
-}
+template std::optional<int> Interposer::ialltoall(const entry::Arguments&);
+template std::optional<int> Interposer::ialltoall(const entry::BlockArguments&);
 
 }  // namespace alm::mpi

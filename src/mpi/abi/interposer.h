@@ -45,12 +45,12 @@ class Interposer {
   // A tool's function, at `next`, called the MPI library's own. Warns once.
   void passed_by(const char* name, const void* next);
 
-  // Returns the MPI error code; nothing: pass the call through.
-  std::optional<int> alltoall(const entry::Arguments& given, const entry::Native& native);
-  std::optional<int> alltoall(const entry::BlockArguments& given, const entry::Native& native);
+  // Returns the MPI error code; nothing: pass the call through. Counts and times both.
+  template <class Given>
+  std::optional<int> alltoall(const Given& given, const entry::Native& native);
   // The nonblocking forms, and the persistent ones.
-  std::optional<int> ialltoall(const entry::Arguments& given);
-  std::optional<int> ialltoall(const entry::BlockArguments& given);
+  template <class Given>
+  std::optional<int> ialltoall(const Given& given);
 
   // Counts a nonblocking call that the library has carried, or is to count the starts of a
   // persistent one. Returns its `code`.
@@ -83,15 +83,9 @@ class Interposer {
  private:
   explicit Interposer(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 
-  // Carries the call out here or natively; counts and times both.
-  template <class Given>
-  std::optional<int> counted(const Given& given, const entry::Native& native);
   template <class Given>
   std::optional<int> accelerate(const Given& given, const entry::Native& native,
                                 tally::Taken* taken);
-  // Starts what will be carried out here. Nothing: pass the call through.
-  template <class Given>
-  std::optional<int> begin(const Given& given);
   // To each rank; on average, where blocks have sizes of their own. Precondition: the arguments are
   // valid.
   std::uint64_t bytes_of(const entry::Arguments& given) const;
@@ -114,7 +108,7 @@ class Interposer {
   std::optional<NeighbourBlocks> describe_neighbours(const entry::BlockArguments& given) const;
   template <class Given>
   static NeighbourBlocks name(const Given& given, NeighbourBlocks blocks);
-  // Nothing: the communicator has no topology.
+  // Nothing: the communicator has no topology, or the call is invalid.
   template <class Given>
   std::optional<Degrees> degrees_of_call(const Given& given) const;
 
