@@ -42,9 +42,11 @@ class Crowd {
   }
   // A packet was answered at once, after so long.
   void answered(base::Nanos took) { trips_[turn_++ % trips_.size()] = took; }
+  // Whether two of the last three answers took no longer than `most`.
+  bool soon(base::Nanos most) const { return turn_ >= trips_.size() && middle() <= most; }
   // `own`: how long packets and their answers take at most if nobody else is there; 0: not known.
   bool crowded(base::Nanos own) const {
-    if (turn_ >= trips_.size() && kPart * middle() <= (kPart + kMore) * own) return false;
+    if (soon((kPart + kMore) * own / kPart)) return false;
     return alone_ == 0 || (slow_ && since_calm_ > kCycles * cycle_);
   }
 

@@ -15,11 +15,18 @@
 // is cut, it goes back to what it was, and the next attempt comes after twice as many cycles, up to
 // 4096. What was under way at a cut is lost for the same reason.
 //
+// Losses are not by a queue that this rank fills where its window is small: it is not cut below an
+// eighth of what links need to be busy. Nor where small windows lose as many as large ones, and
+// packets are soon there (clocks/chance.h): then the window is again what links need, or what it
+// began with, and losses do not cut that (docs/adr/0101-windows-that-losses-cannot-close.md).
+//
 // Cycles are counted in packets sent, so that nothing here depends on the speed of the network.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+
+#include "clocks/chance.h"
 
 namespace alm::clocks {
 
@@ -39,6 +46,7 @@ class Yield {
   }
   // A packet was sent for the first time.
   void sent() {
+    if (hold_left_ == 0) chance_.sent(window_);
     if (doubt_left_ > 0) --doubt_left_;
     if (hold_left_ > 0) {
       --hold_left_;
@@ -55,19 +63,19 @@ class Yield {
       window_ = full_;
     }
   }
-  // A packet was lost. True: that has cut the window, at most down to `least` packets.
-  bool lost(std::uint32_t least = 1) {
-    if (window_ <= least) return false;
-    quiet_ = 0;
-    if (hold_left_ > 0) return false;
-    const bool again = doubt_left_ > 0;
-    doubt_left_ = kDoubtCycles * cycle_;
-    if (!again) return false;
-    const std::uint32_t before = window_;
-    hold_left_ = cycle_ + (seeks_from_ > 0 ? 2 * before : 0);
-    window_ = std::max(least, attempted_ ? std::min(good_, before - 1) : before / 2);
-    if (seeks_from_ > 0 && window_ < before) miss(before);
-    return window_ < before;
+  // A packet was lost. True: that has cut the window, at most down to `least` packets. `soon`: the
+  // latest packets were soon there, so that few waited in queues.
+  bool lost(std::uint32_t least = 1, bool soon = false) {
+    const bool held = hold_left_ > 0;
+    const std::uint32_t window = window_;
+    chance_.trip(soon);
+    if (seeks_from_ > 0 && !held && chance_.shown()) {
+      open();
+      least = open_window();
+    }
+    const bool was_cut = cut(std::max(least, busy_ / kLeastPart));
+    if (!held && !was_cut) chance_.lost(window);
+    return was_cut;
   }
   // Links idle with less than this. Until a loss has cut the full window, it follows.
   void needs(std::uint32_t packets) {
@@ -89,15 +97,35 @@ class Yield {
     failures_ = before.failures_;
     busy_ = before.busy_;
     cut_ = before.cut_;
+    chance_ = before.chance_;
   }
 
   bool yielding() const { return window_ < full_; }
   std::uint32_t window() const { return window_; }
   std::uint32_t full() const { return full_; }
+  // The window where losses are by chance.
+  std::uint32_t open_window() const { return std::min(asked_, std::max(seeks_from_, busy_)); }
   bool was_cut() const { return cut_; }           // the full window, once
   std::uint32_t asked() const { return asked_; }  // the most that the full window may be
 
  private:
+  bool cut(std::uint32_t least) {
+    if (window_ <= least) return false;
+    quiet_ = 0;
+    if (hold_left_ > 0) return false;
+    const bool again = doubt_left_ > 0;
+    doubt_left_ = kDoubtCycles * cycle_;
+    if (!again) return false;
+    const std::uint32_t before = window_;
+    hold_left_ = cycle_ + (seeks_from_ > 0 ? 2 * before : 0);
+    window_ = std::max(least, attempted_ ? std::min(good_, before - 1) : before / 2);
+    if (seeks_from_ > 0 && window_ < before) miss(before);
+    return window_ < before;
+  }
+  void open() {
+    if (open_window() > window_) hold_left_ = cycle_ + 2 * open_window();
+    window_ = full_ = found_ = std::max(full_, open_window());
+  }
   void miss(std::uint32_t window) {
     cut_ = true;
     if (attempted_) failures_ = std::min(failures_ + 1, kFailuresMax);
@@ -106,11 +134,12 @@ class Yield {
   }
 
   static constexpr std::uint64_t kQuietCycles = 128, kDoubtCycles = 16, kSeekCycles = 16;
-  static constexpr std::uint32_t kOpenPart = 8;
+  static constexpr std::uint32_t kOpenPart = 8, kLeastPart = 8;
   static constexpr std::uint32_t kFailuresMax = 8;
 
   std::uint32_t seeks_from_ = 0;
   bool cut_ = false;
+  Chance chance_;
   std::uint32_t busy_ = 0;  // links idle with less, as far as is known
   std::uint32_t asked_ = 0;
   std::uint32_t found_ = 0;     // the full window as far as it is found; 0: it is known

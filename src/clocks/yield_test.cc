@@ -60,7 +60,7 @@ void send_over(Yield& yield, std::uint32_t fits, std::uint64_t cycles) {
 }
 
 TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
-  for (const std::uint32_t fits : {2u, 3u, 5u, 11u, 20u, 24u}) {
+  for (const std::uint32_t fits : {4u, 5u, 11u, 20u, 24u}) {
     Yield yield(2 * kFull);
     yield.begin(2 * kFull, kCyclePackets);
     yield.needs(2 * kFull);
@@ -74,6 +74,38 @@ TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
     }
     EXPECT_GE(at_it, cycles * 7 / 10) << fits;
   }
+}
+
+TEST(YieldThatSeeks, IsNotCutBelowAnEighthOfWhatLinksNeed) {
+  Yield yield(2 * kFull);
+  yield.begin(2 * kFull, kCyclePackets);
+  yield.needs(2 * kFull);
+  send_over(yield, 1, 4000);
+  EXPECT_EQ(yield.full(), 4u);
+  EXPECT_EQ(yield.window(), 4u);
+}
+
+// One packet in 40 is lost, whatever the window is.
+bool opens(bool soon) {
+  Yield yield(4);
+  yield.begin(kFull, kCyclePackets);
+  yield.needs(8);
+  const auto lose = [&](int packets) {
+    bool full = true;
+    for (int i = 1; i <= packets; ++i) {
+      yield.sent();
+      if (i % 40 == 0) yield.lost(1, soon);
+      full = full && yield.window() == 8;
+    }
+    return full;
+  };
+  EXPECT_FALSE(lose(4000));
+  return lose(40'000);
+}
+
+TEST(YieldThatSeeks, LossesByChanceDoNotCutTheWindow) {
+  EXPECT_TRUE(opens(true));
+  EXPECT_FALSE(opens(false));
 }
 
 TEST(YieldThatSeeks, KeepsWhatItHasFoundWhenItForgetsOthers) {

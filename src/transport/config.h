@@ -19,11 +19,7 @@ namespace alm::transport {
 using base::PeerId;  // rank in the set
 
 enum class Reliability { kSelectiveRepeat, kGoBackN };
-enum class SendRule {
-  kEither,
-  kReceiveClock,
-  kUnacked
-};  // design section 5; the pure ones for study
+enum class SendRule { kEither, kReceiveClock, kUnacked };  // the pure ones for study
 
 // By the names that options have. Unknown ones give an error that lists the valid ones.
 base::Result<Reliability> parse_reliability(std::string_view name);

@@ -32,6 +32,7 @@ class Congestion {
         trips_(2 * config.latency, config.refuted_window_packets > 0 ? config.limit_time : 0,
                config.timer_least),
         link_(config.limit_time, config.latency),
+        link_time_(config.link_time),
         idle_round_trip_(config.idle_round_trip),
         wake_(config.timer_least / 2),
         yields_(config.yields),
@@ -99,7 +100,7 @@ class Congestion {
     if (!yields_) return false;
     measure(now, sending);
     // What the exchange loses by itself needs a shorter queue, but no idle link.
-    return yield_.lost(crowded() ? 1 : link_.safe_window(yield_.asked()));
+    return yield_.lost(crowded() ? 1 : link_.safe_window(yield_.asked()), soon());
   }
 
   std::uint32_t window() const { return yield_.window(); }
@@ -126,6 +127,11 @@ class Congestion {
     const auto spacing = sends_.spacing(sending ? now : sends_.latest(), full);
     if (spacing && link_.known()) crowd_.measured(*spacing, window(), link_.busy_window(full));
   }
+  // Within two idle round trips, or two windows on the host's link.
+  bool soon() const {
+    const base::Nanos passes = std::max(yield_.full(), yield_.open_window()) * link_time_;
+    return link_time_ > 0 && crowd_.soon(2 * std::max(idle_round_trip_, passes));
+  }
   bool crowded() const { return crowd_.crowded(link_.own_round_trip(yield_.full())); }
 
   clocks::Yield yield_, other_;  // of exchanges like the running one; of the others
@@ -137,7 +143,7 @@ class Congestion {
   clocks::TrainLimit trains_;
   clocks::TripClaim trips_;
   clocks::BusyLink link_;
-  base::Nanos idle_round_trip_, wake_;
+  base::Nanos link_time_, idle_round_trip_, wake_;
   bool yields_, seeks_, climbs_;
   std::uint32_t train_most_;
   base::Nanos began_ = 0;

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from allemande import _core
 from allemande.cluster_files import find_cluster_file
 from allemande.simulation.case import Result, simulate
 from allemande.study.random_trees import random_tree
+from allemande.study.without_file import exchanges_on
 from allemande.topology import load_cluster
 
 FAST = str(Path(__file__).parents[2] / "experiments" / "clusters" / "fast-8x4.toml")
@@ -111,3 +113,35 @@ def test_a_job_alone_does_not_yield_to_losses_by_chance(
     ends = dict(zip(("from", "to"), whole.bottleneck.split(" -> "), strict=True))
     lossy = {"kind": "lossy-link", **ends, "part": 0.01, "seed": 3}
     assert simulate(cluster, **given, **options, faults=[lossy]).time_s <= 1.6 * whole.time_s
+
+
+@pytest.mark.parametrize(
+    ("cluster", "size", "part", "most"),
+    [
+        ("oversubscribed-8x4", 100_000, 0.001, 1.3),
+        ("oversubscribed-8x4", 100_000, 0.01, 2),
+        ("shallow-4x2", 100_000, 0.01, 1.5),
+        (FAST, 100_000, 0.001, 1.3),
+        (FAST, 100_000, 0.01, 2.5),
+        (FAST, 10_000, 0.01, 5),
+    ],
+)
+def test_losses_by_chance_do_not_close_windows_that_are_sought(
+    cluster: str, size: int, part: float, most: float
+) -> None:
+    """Without a file: smaller windows lose no less (src/clocks/chance.h)."""
+    given: dict[str, Any] = {"size": size, "exchanges": 30, "jitter_us": 10, "seed": 3}
+    whole = simulate(cluster, **given)
+    ends = dict(zip(("from", "to"), whole.bottleneck.split(" -> "), strict=True))
+    lossy = {"kind": "lossy-link", **ends, "part": part, "seed": 3}
+    alone = simulate(cluster, **given, described=False, faults=[lossy])
+    assert alone.time_s <= most * whole.time_s
+
+
+def test_windows_do_not_close_for_good_on_long_ways() -> None:
+    """Ranks of one job are in each other's way there; small windows lose what others send."""
+    cluster, options = exchanges_on(274, 100_000)
+    for seed in (1, 2):
+        given = {**options, "seed": seed, "exchanges": 60, "described": False}
+        times = _core.simulate(cluster, given, None)["exchange_s"]
+        assert mean(times[50:]) <= 2 * mean(times[10:20])
