@@ -25,7 +25,7 @@ base::Status check(const SimRequest& request) {
   if (request.cluster == nullptr) return base::bad_input("no cluster to simulate");
   const std::size_t ranks = request.hosts.size();
   if (ranks < 2) {
-    return base::bad_input(fmt::format("{} hosts exchange nothing; expected two or more", ranks));
+    return base::bad_input(fmt::format("an exchange needs two hosts or more, not {}", ranks));
   }
   if (ranks > kRanksMax) {
     return base::bad_input(fmt::format("{} hosts; packet level reaches {}", ranks, kRanksMax));

@@ -282,7 +282,7 @@ TEST(Refused, BeforeAnythingRuns) {
   };
   SimRequest wanted = request(cluster, 1000, 4);
   wanted.hosts = {{1}};
-  EXPECT_THAT(message(wanted), HasSubstr("1 hosts exchange nothing"));
+  EXPECT_THAT(message(wanted), HasSubstr("two hosts or more, not 1"));
   wanted.hosts = {{1}, {1}};
   EXPECT_THAT(message(wanted), HasSubstr("takes part twice"));
   wanted.hosts = {{1}, {9}};

@@ -76,6 +76,25 @@ def test_what_lstopo_writes_is_refused_by_name(
         find_cluster(f"slurm:{path}")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("ClusterName=c\nSlurmctldHost=head\nNodeName=n[1-4] CPUs=4\n", "give topology.conf"),
+        ("NodeName=n[1-4] CPUs=4\n", "give topology.conf"),
+        ("CA    1  1 0x0002c9030001 4x QDR - SW  2  3 0x0002c9020001\n", "without them"),
+        ('Ca\t : 0x0002c9030001 ports 1 devid 0x673c vendid 0x2c9 "h0 HCA-1"\n', "without them"),
+    ],
+)
+def test_files_that_lie_beside_a_network_are_refused_by_name(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    for begin in ("", "slurm:", "ibnetdiscover:"):
+        with pytest.raises(BadInput, match=told):
+            find_cluster(f"{begin}{path}")
+
+
 def test_schedules_are_no_clusters(tmp_path: Path) -> None:
     path = tmp_path / "flows"
     path.write_text("Nodes 4\nConnections 1\n0->1 id 1 start 0 size 1\n")

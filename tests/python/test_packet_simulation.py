@@ -86,7 +86,7 @@ def test_output_queues_take_the_window_of_the_host_port(cluster: Cluster) -> Non
         ({"jitter_us": float("nan")}, "`jitter_us` is nan"),
         ({"jitter": "pause", "jitter_us": 1}, "needs jitter_interval_us"),
         ({"routing": "best"}, "expected ecmp, d-mod-k, source"),
-        ({"hosts": ["h1"]}, "1 hosts exchange nothing"),
+        ({"hosts": ["h1"]}, "two hosts or more, not 1"),
         ({"hosts": ["h1", "h1"]}, "takes part twice"),
         ({"hosts": ["h1", "x"]}, "no host `x`"),
         ({"faults": [{"kind": "meteor"}]}, "kind `meteor` is unknown"),

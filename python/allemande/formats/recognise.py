@@ -30,6 +30,13 @@ REFUSED: Mapping[str, str] = {
         "beside it"
     ),
     "msccl": "a schedule of MSCCL, and no network; give a cluster file",
+    "slurm-conf": (
+        "Slurm's slurm.conf, in which no switch is; give topology.conf, or what `scontrol show "
+        "topology` prints"
+    ),
+    "ibnetdiscover-list": (
+        "what ibnetdiscover prints with -l or -p: nodes or ports; give what it prints without them"
+    ),
 }
 # Tried in turn.
 _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -41,6 +48,17 @@ _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "slurm",
         re.compile(r"^[ \t]*(?:(?:SwitchName|BlockName)[ \t]*=|- +topology *:)", re.M | re.I),
+    ),
+    (
+        "slurm-conf",
+        re.compile(r"^[ \t]*(?:SlurmctldHost|ControlMachine|NodeName)[ \t]*=", re.M | re.I),
+    ),
+    (
+        "ibnetdiscover-list",
+        re.compile(
+            r"^(?:(?:CA|SW|RT)(?:[ \t]+[0-9]{1,5}){2}|(?:Ca|Switch|Router)[ \t]*:)[ \t]+0x",
+            re.M,
+        ),
     ),
     ("htsim-flows", re.compile(r"^Nodes[ \t]+[0-9]+\n+Connections[ \t]+[0-9]", re.M | re.I)),
     ("htsim", re.compile(r"^(?:Tiers|Podsize)[ \t]+[0-9]+[ \t]*$", re.M | re.I)),
