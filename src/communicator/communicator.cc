@@ -28,10 +28,10 @@ Communicator::Communicator(job::Job& job, job::CommHandle comm, std::uint32_t ra
       ways_(members_),
       courier_(job, comm, members_, ways_, life_),
       report_(job, members_, ways_, courier_),
-      trials_(job, comm, members_, ways_, courier_, report_),
+      failure_(job, comm, members_, courier_),
+      trials_(job, comm, members_, ways_, courier_, failure_, report_),
       library_(job, comm),
       taken_(job, members_, ways_),
-      failure_(job, comm, members_, courier_),
       queue_(job.mpi, comm, life_) {
   members_.ranks = ranks;
   members_.self = self;
@@ -83,7 +83,7 @@ void Communicator::pass_through(std::string reason) {
 std::optional<int> Communicator::alltoall(const courier::AlltoallCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failure_.happened()) return failure_.raise();
+  if (failure_.is_final()) return failure_.raise();
   courier_.begin_call(call.name);
   // Nothing for the library either; but others may have something for this rank.
   if (call.bytes() == 0) {
@@ -122,21 +122,27 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
 bool Communicator::can_take(tuning::Way way) {
   if (way.kind == tuning::Way::Kind::kNative) return library_.ready(tuning::algorithm_of(way));
   if (way.kind != tuning::Way::Kind::kMessages) return true;
-  if (!courier_.has_messages() && !messages_refused_) {
+  if (!messages_asked_ && !courier_.has_messages()) {
     messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
-  return courier_.has_messages();
+  messages_asked_ = true;
+  return !messages_refused_;
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the
 // trial.
 int Communicator::note_time(const char* function, Tried& tried, base::Nanos begin, int code) {
-  if (failure_.happened()) return code;
-  const auto noted = trials_.took(tried, io::monotonic_now() - begin);
-  return noted ? code : withdraw(function, noted.error());
+  if (failure_.is_final()) return code;
+  const auto noted = trials_.took(function, tried, io::monotonic_now() - begin);
+  if (!noted) return withdraw(function, noted.error());
+  return failure_.happened() && code == job::kMpiSuccess ? failure_.raise() : code;
 }
 
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
+  if (failure_.happened()) {
+    courier_.share_failure();  // messages may have been opened since
+    return failure_.raise();
+  }
   const auto ready = staging_->begin_even(job_.bootstrap, call, members_.ranks, members_.self);
   if (!ready) return withdraw(call.name, ready.error());
   courier_.uses(staging_);
@@ -156,7 +162,7 @@ job::Outcome Communicator::carry(const courier::AlltoallCall& call, courier::Sta
 std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failure_.happened()) return failure_.raise();
+  if (failure_.is_final()) return failure_.raise();
   report_.announce_blocks(call.name);
   courier_.begin_call(call.name);
   return or_withdraw(call.name, [&] {
@@ -168,7 +174,7 @@ std::optional<int> Communicator::alltoall_blocks(const courier::BlockCall& call)
 
 int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
   const base::Nanos begin = io::monotonic_now();
-  const auto known = load_.learn(job_.bootstrap, call, members_.self, courier_,
+  const auto known = load_.learn(call, members_.self, courier_, failure_,
                                  [this](std::uint64_t load) { return trials_.takes_ours(load); });
   if (!known) return withdraw(call.name, known.error());
   Tried& tried = trials_.of_blocks(Blocks::kOfAnySize, load_.bytes(), load_.limit());
@@ -188,6 +194,7 @@ int Communicator::exchange_blocks_on_trial(const courier::BlockCall& call) {
 
 int Communicator::stage_and_carry(const courier::BlockCall& call, tuning::Way way,
                                   courier::Counts counts, std::uint64_t most) {
+  if (failure_.happened()) return failure_.raise();
   const auto ready =
       courier::packed(blocks_->begin(job_.bootstrap, call, members_.ranks, members_.self));
   if (!ready) return withdraw(call.name, ready.error());
@@ -208,7 +215,7 @@ job::Outcome Communicator::carry(const courier::BlockCall& call, courier::BlockS
 std::optional<int> Communicator::alltoall_neighbours(const courier::NeighbourCall& call) {
   queue_.settle();
   if (!accelerates()) return std::nullopt;
-  if (failure_.happened()) return failure_.raise();
+  if (failure_.is_final()) return failure_.raise();
   // Messages of ours would be those of the library in another order.
   if (!courier_.has_udp()) {
     if (call.taken != nullptr)
@@ -233,7 +240,8 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
     return stage_and_carry(blocks, ways_.blocks_way(), courier::Counts::kOfNeighbours, most);
   }
   const base::Nanos begin = io::monotonic_now();
-  const auto known = neighbour_load_.learn(job_, blocks, call.one_size, members_, *neighbourhood_);
+  const auto known =
+      neighbour_load_.learn(job_, blocks, call.one_size, failure_, members_, *neighbourhood_);
   if (!known) return withdraw(call.name, known.error());
   Tried& tried =
       trials_.of_blocks(Blocks::kOfNeighbours, neighbour_load_.bytes(), neighbour_load_.limit());
@@ -251,8 +259,8 @@ int Communicator::exchange_neighbours(const courier::NeighbourCall& call) {
 std::optional<int> Communicator::start(const courier::AlltoallCall& call,
                                        job::RequestHandle& request) {
   if (!accelerates() || !queue_.begun()) return std::nullopt;
-  if (failure_.happened()) return failure_.raise();
   const auto way = trials_.decided(call.bytes());
+  if (failure_.happened() && (way || failure_.is_final())) return failure_.raise();
   courier_.begin_call(call.name);
   if (!way) return std::nullopt;
   return or_withdraw(call.name, [&] { return queue(call, *way, request); });
@@ -292,7 +300,7 @@ std::optional<int> Communicator::start_blocks(const courier::BlockCall& call,
 std::optional<int> Communicator::start_neighbours(const courier::NeighbourCall& call,
                                                   job::RequestHandle& request) {
   if (!accelerates() || !queue_.begun() || !neighbourhood_) return std::nullopt;
-  if (failure_.happened()) return failure_.raise();
+  if (failure_.is_final()) return failure_.raise();
   courier_.begin_call(call.name);
   bool passed = false;
   const int code = or_withdraw(call.name, [&] {
@@ -300,6 +308,7 @@ std::optional<int> Communicator::start_neighbours(const courier::NeighbourCall& 
     const auto load = NeighbourLoad::known(blocks, call.one_size, *neighbourhood_);
     passed = load && trials_.chose_library(Blocks::kOfNeighbours, *load);
     if (passed) return job::kMpiSuccess;
+    if (failure_.happened()) return failure_.raise();
     return queue(blocks, call.mean_bytes(), courier::Counts::kOfNeighbours,
                  neighbourhood_->most_bytes(call), request);
   });
@@ -366,7 +375,7 @@ int Communicator::or_withdraw(const char* function, const std::function<int()>& 
 
 void Communicator::raise_late_failure() {
   if (!accelerates() || failure_.happened() || life_->ended()) return;
-  if (const auto late = courier_.late_failure(); !late) {
+  if (const auto late = courier_.sizes_fit(); !late) {
     failure_.give_up("MPI_Alltoallv", late.error());
     static_cast<void>(failure_.raise());  // MPI_Finalize goes on
   }

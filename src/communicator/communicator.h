@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 
-#include "communicator/block_load.h"
 #include "communicator/library_ways.h"
 #include "communicator/neighbour_load.h"
 #include "communicator/neighbourhood.h"
@@ -20,6 +19,7 @@
 #include "communicator/taken_ways.h"
 #include "communicator/trials.h"
 #include "communicator/waiting.h"
+#include "courier/block_load.h"
 #include "courier/block_staging.h"
 #include "courier/calls.h"
 #include "courier/courier.h"
@@ -124,6 +124,7 @@ class Communicator {
   std::shared_ptr<job::CommLife> life_;
   bool open_ = false;
   std::optional<Waiting> waiting_;  // not brought up yet
+  bool messages_asked_ = false;     // whether all ranks can open messages beside UDP
   bool messages_refused_ = false;
   std::string obstacle_;
 
@@ -132,8 +133,9 @@ class Communicator {
   ways::Repertoire ways_;
   courier::Courier courier_;
   Report report_;
+  courier::Failure failure_;
   Trials trials_;
-  BlockLoad load_;
+  courier::BlockLoad load_;
   // From the first call among neighbours on; where such calls may be nonblocking, from the start.
   std::optional<Neighbourhood> neighbourhood_;
   NeighbourLoad neighbour_load_;
@@ -141,7 +143,6 @@ class Communicator {
   TakenWays taken_;
   std::shared_ptr<courier::Staging> staging_ = std::make_shared<courier::Staging>();
   std::shared_ptr<courier::BlockStaging> blocks_ = std::make_shared<courier::BlockStaging>();
-  courier::Failure failure_;
   NonblockingQueue queue_;  // last: what is queued uses all of the above
 };
 

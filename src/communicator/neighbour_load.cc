@@ -40,10 +40,10 @@ std::optional<std::uint64_t> NeighbourLoad::known(const courier::BlockCall& call
 }
 
 base::Status NeighbourLoad::learn(job::Job& job, const courier::BlockCall& call, bool one_size,
-                                  const meeting::Members& members,
+                                  courier::Failure& failure, const meeting::Members& members,
                                   const Neighbourhood& neighbourhood) {
   const auto load = known(call, one_size, neighbourhood);
-  if (!load) return agree(job, call, members);
+  if (!load) return agree(failure, call, members);
   const std::uint64_t block = block_of(call);
   bytes_ = *load;
   if (block == limit_for_) return {};
@@ -52,12 +52,11 @@ base::Status NeighbourLoad::learn(job::Job& job, const courier::BlockCall& call,
   return {};
 }
 
-base::Status NeighbourLoad::agree(job::Job& job, const courier::BlockCall& call,
+base::Status NeighbourLoad::agree(courier::Failure& failure, const courier::BlockCall& call,
                                   const meeting::Members& members) {
   const auto send = sizes_of(call.send, call.send_to, members.ranks);
   const auto recv = sizes_of(call.recv, call.recv_from, members.ranks);
-  if (auto agreed = agreed_.prepare(job.bootstrap, call.comm, send, recv, members.self, 0);
-      !agreed) {
+  if (auto agreed = agreed_.prepare(call.name, failure, send, recv, members.self, 0); !agreed) {
     return agreed;
   }
   bytes_ = agreed_.bytes();

@@ -20,7 +20,8 @@ class NeighbourLoad {
  public:
   // Collective, before every exchange on trial. `one_size`: all blocks of this rank are alike.
   base::Status learn(job::Job& job, const courier::BlockCall& call, bool one_size,
-                     const meeting::Members& members, const Neighbourhood& neighbourhood);
+                     courier::Failure& failure, const meeting::Members& members,
+                     const Neighbourhood& neighbourhood);
 
   // The load of such a call, where all ranks know it without an agreement.
   static std::optional<std::uint64_t> known(const courier::BlockCall& call, bool one_size,
@@ -31,7 +32,7 @@ class NeighbourLoad {
   base::Nanos limit() const { return limit_; }
 
  private:
-  base::Status agree(job::Job& job, const courier::BlockCall& call,
+  base::Status agree(courier::Failure& failure, const courier::BlockCall& call,
                      const meeting::Members& members);
 
   courier::AgreedLoad agreed_;

@@ -221,7 +221,7 @@ base::Status Trials::judge_burst(Tried& tried) {
 }
 
 // Ranks that lead nobody wait in the call for their leader's burst: it is no sighting.
-base::Status Trials::took(Tried& tried, base::Nanos time) {
+base::Status Trials::took(const char* function, Tried& tried, base::Nanos time) {
   if (tried.bursts.to_agree()) return judge_burst(tried);
   tuning::Trial& trial = tried.trial;
   const bool decided = trial.decided();
@@ -229,7 +229,7 @@ base::Status Trials::took(Tried& tried, base::Nanos time) {
   const bool goes_on = decided && !trial.decided();
   if ((goes_on || (decided && trial.due())) && job_.rank == 0) tried.kept = latest(tried);
   if (!trial.due()) return {};
-  if (auto agreed = agree(trial); !agreed) return agreed;
+  if (auto agreed = agree(function, trial); !agreed) return agreed;
   if (!tried.any_size) spread(tried);
   hold_against_file(tried);
   if (job_.profile_or_null() != nullptr && tuning::refutes_predictions(trial))
@@ -258,12 +258,10 @@ void Trials::hold_against_file(const Tried& tried) {
 }
 
 // Agrees on the times of the slowest rank.
-base::Status Trials::agree(tuning::Trial& trial) const {
+base::Status Trials::agree(const char* function, tuning::Trial& trial) const {
   std::vector<std::uint64_t> words(trial.times().begin(), trial.times().end());
   const base::Nanos begin = io::monotonic_now();
-  if (job_.bootstrap.allreduce_max(comm_, words) != job::kMpiSuccess) {
-    return base::io_error("MPI_Allreduce of the times of a trial failed");
-  }
+  if (auto agreed = failure_.agree_on_most(function, words); !agreed) return agreed;
   trial.agree(std::vector<base::Nanos>(words.begin(), words.end()));
   trial.agreed(io::monotonic_now() - begin);
   return {};

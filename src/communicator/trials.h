@@ -13,6 +13,7 @@
 #include "communicator/report.h"
 #include "communicator/tried.h"
 #include "courier/courier.h"
+#include "courier/failure.h"
 #include "job/job.h"
 #include "meeting/members.h"
 #include "topology/cluster.h"
@@ -25,12 +26,14 @@ namespace alm::communicator {
 class Trials {
  public:
   Trials(job::Job& job, job::CommHandle comm, const meeting::Members& members,
-         const ways::Repertoire& ways, courier::Courier& courier, Report& report)
+         const ways::Repertoire& ways, courier::Courier& courier, courier::Failure& failure,
+         Report& report)
       : job_(job),
         comm_(comm),
         members_(members),
         ways_(ways),
         courier_(courier),
+        failure_(failure),
         report_(report) {}
 
   // Whether the ways of this communicator are on trial at all.
@@ -57,7 +60,7 @@ class Trials {
   void burst(Tried& tried);
   // The call has taken tried.way(), and `time` on this rank. Collective at some calls, the same on
   // all ranks. An error: this rank alone does not know what the others have agreed on.
-  base::Status took(Tried& tried, base::Nanos time);
+  base::Status took(const char* function, Tried& tried, base::Nanos time);
 
   // For calls that are not on trial themselves: the way decided on for their size. The model's way
   // if there is no decision, or if MPI messages won; the rounds if that is one of their orders.
@@ -78,7 +81,7 @@ class Trials {
   base::Nanos least_time(std::uint64_t bytes, topology::Packing packing) const;
   base::Nanos stall_of(std::uint64_t bytes) const;
   void risk(Tried& tried, std::uint64_t bytes) const;
-  base::Status agree(tuning::Trial& trial) const;
+  base::Status agree(const char* function, tuning::Trial& trial) const;
   std::uint64_t load_of(const Tried& tried) const;
   base::Status judge_burst(Tried& tried);
   std::uint64_t overflow() const;  // packets that sockets of this process had no room for
@@ -95,6 +98,7 @@ class Trials {
   const meeting::Members& members_;
   const ways::Repertoire& ways_;
   courier::Courier& courier_;
+  courier::Failure& failure_;
   Report& report_;
   // Where the model's choice changes within a size class, each part has a trial of its own.
   std::map<Key, Tried> tried_;

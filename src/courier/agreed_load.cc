@@ -8,7 +8,7 @@
 
 namespace alm::courier {
 
-base::Status AgreedLoad::prepare(job::Bootstrap& bootstrap, job::CommHandle comm,
+base::Status AgreedLoad::prepare(const char* function, Failure& failure,
                                  std::span<const std::uint64_t> send,
                                  std::span<const std::uint64_t> recv, std::uint32_t self,
                                  base::Nanos limit) {
@@ -18,9 +18,7 @@ base::Status AgreedLoad::prepare(job::Bootstrap& bootstrap, job::CommHandle comm
   }
   std::array<std::uint64_t, 2> words = {carrier::UnevenSteps::load_of(send, recv, self),
                                         static_cast<std::uint64_t>(limit)};
-  if (bootstrap.allreduce_max(comm, words) != job::kMpiSuccess) {
-    return base::io_error("MPI_Allreduce of what the ranks carry failed");
-  }
+  if (auto agreed = failure.agree_on_most(function, words); !agreed) return agreed;
   const std::uint64_t load = std::max<std::uint64_t>(words[0], 1);
   const bool news = tuning::SizeClass(load) != tuning::SizeClass(bytes_);
   bytes_ = load;

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "job/bootstrap.h"
+#include "courier/failure.h"
 
 namespace alm::courier {
 
@@ -17,10 +17,9 @@ class AgreedLoad {
  public:
   // Collective, before every exchange. `send` and `recv`: bytes to and from each rank, the own
   // block included. `limit`: the least time the links allow for this exchange, if this rank knows
-  // it; else 0. An error: this rank alone does not know what the others have agreed on.
-  base::Status prepare(job::Bootstrap& bootstrap, job::CommHandle comm,
-                       std::span<const std::uint64_t> send, std::span<const std::uint64_t> recv,
-                       std::uint32_t self, base::Nanos limit);
+  // it; else 0. An error: this rank does not know what the others have agreed on, if they have.
+  base::Status prepare(const char* function, Failure& failure, std::span<const std::uint64_t> send,
+                       std::span<const std::uint64_t> recv, std::uint32_t self, base::Nanos limit);
 
   // The load as last agreed on, 1 or more.
   std::uint64_t bytes() const { return bytes_; }

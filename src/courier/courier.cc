@@ -367,6 +367,7 @@ void Courier::tell_others(const base::Error& error) {
 }
 
 void Courier::share_failure() {
+  if (messages_) messages_->give_up();
   if (!udp_group_) return;
   const auto lost = host_ ? host_->node().lost() : std::nullopt;
   if (lost) {
@@ -376,7 +377,7 @@ void Courier::share_failure() {
   }
 }
 
-base::Status Courier::late_failure() { return udp_group_ ? udp_group_->trouble() : base::Status{}; }
+base::Status Courier::sizes_fit() { return udp_group_ ? udp_group_->trouble() : base::Status{}; }
 
 void Courier::close() {
   const std::lock_guard lock(mutex_);

@@ -93,10 +93,11 @@ class Courier {
   // --- When something has failed
   // This rank cannot go on: ranks that wait for it fail with this error.
   void tell_others(const base::Error& error);
-  // Tells ranks that have not noticed it of a failure that the transport has found.
+  // Tells ranks that have not noticed it of a failure that the transport has found, and those that
+  // exchange messages with this rank of any.
   void share_failure();
-  // The error found after the last exchange was complete, if any.
-  base::Status late_failure();
+  // An error where two ranks do not agree on a size, found in the last exchange or after it.
+  base::Status sizes_fit();
 
   // Ends the traffic and frees the memory. Precondition: peers need nothing any more. Any thread.
   void close();

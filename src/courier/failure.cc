@@ -2,10 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <string>
+#include <thread>
+#include <vector>
+
+#include "ways/plan_settings.h"
 
 namespace alm::courier {
+namespace {
+
+constexpr int kNoticeMs = 200;  // longer than a datagram is under way, mostly
+const base::Error kNotAgreed{base::ErrorCode::kBadInput,
+                             "two ranks do not agree on the size of a block"};
+
+}  // namespace
 
 base::Error error_of(const std::exception& thrown) {
   if (dynamic_cast<const std::bad_alloc*>(&thrown) != nullptr) {
@@ -16,20 +29,52 @@ base::Error error_of(const std::exception& thrown) {
 
 const base::Error& Failure::give_up(const char* function, const base::Error& error) {
   if (happened()) return error_;
-  const std::string text = fmt::format("{} failed: {}", function, error.message);
+  // What has ended this exchange may say less.
+  const auto fit = courier_.sizes_fit();
+  follows_ = !fit && can_follow();
+  const base::Error& cause = follows_ ? fit.error() : error;
+  const std::string text = fmt::format("{} failed: {}", function, cause.message);
   job_.log.error(text);
-  error_ = {error.code, "allemande: " + text};
+  error_ = {cause.code, "allemande: " + text};
   happened_ = true;
   courier_.share_failure();
   courier_.close();
   return error_;
 }
 
+// Where hosts are shared, and over MPI messages, all ranks fail in the same call. Ranks at other
+// sites may not hear why this one has failed.
+bool Failure::can_follow() const {
+  return ways::wants_trials(job_.options) && job_.mpi != nullptr && courier_.has_udp() &&
+         members_.placement.most() == 1 && members_.sites.empty();
+}
+
 const base::Error& Failure::withdraw(const char* function, const base::Error& error) {
+  follows_ = false;
   if (happened()) return error_;
   const base::Error named{error.code, members_.name_of(members_.self) + ": " + error.message};
   courier_.tell_others(named);
-  return give_up(function, named);
+  give_up(function, named);
+  follows_ = false;
+  return error_;
+}
+
+base::Status Failure::agree_on_most(const char* function, std::span<std::uint64_t> words) {
+  std::vector<std::uint64_t> all(words.begin(), words.end());
+  all.push_back(happened() ? 1 : 0);
+  if (job_.bootstrap.allreduce_max(comm_, all) != job::kMpiSuccess) {
+    return base::io_error("MPI_Allreduce of times or loads failed");
+  }
+  if (all.back() != 0) {
+    // The sizes come over UDP.
+    for (int waited = 0; waited < kNoticeMs && !happened() && courier_.sizes_fit(); ++waited)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    give_up(function, kNotAgreed);
+    follows_ = false;
+    return error_;
+  }
+  std::copy_n(all.begin(), words.size(), words.begin());
+  return {};
 }
 
 job::Outcome Failure::guarded(const char* function, const std::function<job::Outcome()>& carry) {

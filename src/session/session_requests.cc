@@ -40,7 +40,7 @@ std::optional<int> Session::begin(const Call& call, job::RequestHandle& request,
       if (parent == nullptr || !(parent->accelerates() || parent->waits() != nullptr)) {
         return counted(std::nullopt);
       }
-      if (parent->failure().happened()) return parent->failure().raise();
+      if (parent->failure().is_final()) return parent->failure().raise();
       return counted(persistent_.make(call, *parent, request));
     }
   }

@@ -55,6 +55,17 @@ def test_unequal_counts_end_on_every_rank(
     assert expected == 0 or "0" in told[receiver], done.out
 
 
+# Ranks 2 and 3 may have all they need in that call, and go on: to the next call, which may be one
+# of the library, or to agree on what the call took.
+@pytest.mark.parametrize("call", [2, 3, 5, 8])
+def test_unequal_counts_in_a_trial_leave_nobody_waiting(bench: Bench, call: int) -> None:
+    done = bench.run("errors", "later", str(call), ranks=4, env={"ALLEMANDE_TRIALS": "on"})
+    done.check()
+    wanted = "truncate: .*MPI_Alltoallv failed: rank 0 on h0 sends 2000 bytes to rank 1 on h1"
+    for rank in range(4):  # none, where the library has carried that call
+        assert re.search(rf"CALL {call} RANK {rank} CLASS ({wanted}|none)", done.out), done.out
+
+
 # It finds an error that the others cannot know of: they would wait for ever, as it is alive.
 @pytest.mark.parametrize("culprit", [0, 4])
 def test_who_fails_alone_tells_the_others(bench: Bench, culprit: int) -> None:

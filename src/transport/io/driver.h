@@ -140,8 +140,8 @@ class Driver {
   };
   std::optional<Loss> loss(std::span<const std::uint16_t> sets) const;
 
-  // An error found after the last exchange was complete: the next exchange of the set fails with
-  // it.
+  // Two ranks do not agree on a size. Where that is found after an exchange was complete, the next
+  // one of the set fails with it.
   base::Status trouble(std::uint16_t set);
 
   // Sends every peer of the set `packets` packets of `bytes` each that carry nothing, all at once,

@@ -16,9 +16,9 @@ constexpr base::Nanos kInOrder = base::kSecond;
 // The channel has given up by itself. Peers that wait on other sets get no sizes, but a name.
 bool Driver::Impl::notice_mismatch(SetEntry& entry) {
   const auto& found = entry.channel.mismatch();
-  if (!found || entry.failure) return false;
-  give_up(entry, {base::ErrorCode::kBadInput, entry.mismatch()}, entry.numbers[found->from]);
-  return true;
+  if (found && !entry.failure)
+    give_up(entry, {base::ErrorCode::kBadInput, entry.mismatch()}, entry.numbers[found->from]);
+  return found.has_value();
 }
 
 // A peer that has not entered the running exchange, though it is in one of another set of the

@@ -1,6 +1,8 @@
 // What is wrong comes back as a code of the right class. Usage: errors WHAT
 //   arguments
 //   mismatch FROM TO SENT EXPECTED: one block on which two ranks do not agree
+//   later CALL: in this call of MPI_Alltoallv rank 1 expects more of rank 0 than that sends; all go
+//     on calling
 //   blocks RANK SENT EXPECTED [fatal]: the blocks that RANK sends and expects; the others' have
 //     20000 bytes. fatal: errors end the job
 #include "check.h"
@@ -106,6 +108,25 @@ static void mismatch(int from, int to, int sent, int expected) {
   free(recv);
 }
 
+static void later(int wrong) {
+  const int usual = 2000;
+  int counts[2][64], at[64];
+  unsigned char* send = (unsigned char*)allocate(2L * ranks * usual);
+  unsigned char* recv = (unsigned char*)allocate(2L * ranks * usual);
+  memset(send, rank, 2 * (size_t)(ranks * usual));
+  for (int i = 0; i < ranks; ++i) counts[0][i] = counts[1][i] = usual, at[i] = 2 * i * usual;
+  int code = MPI_SUCCESS;
+  for (int call = 1; call <= wrong + 20; ++call) {
+    if (rank == 1) counts[1][0] = call == wrong ? usual + 8 : usual;
+    code =
+        MPI_Alltoallv(send, counts[0], at, MPI_BYTE, recv, counts[1], at, MPI_BYTE, MPI_COMM_WORLD);
+    expect(code == MPI_SUCCESS || call >= wrong, "an error before the wrong call");
+  }
+  report(wrong, code);
+  free(send);
+  free(recv);
+}
+
 static void blocks(int odd, int sent, int expected) {
   const int usual = 20000;
   unsigned char* send = (unsigned char*)allocate((long)ranks * usual * 4);
@@ -132,11 +153,14 @@ int main(int argc, char** argv) {
     arguments();
   } else if (argc > 5 && strcmp(argv[1], "mismatch") == 0) {
     mismatch(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]), atoi(argv[5]));
+  } else if (argc > 2 && strcmp(argv[1], "later") == 0) {
+    later(atoi(argv[2]));
   } else if (argc > 4 && strcmp(argv[1], "blocks") == 0) {
     if (argc > 5) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     blocks(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
   } else {
-    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED|blocks RANK SENT EXPECTED [fatal]");
+    die("usage: errors arguments|mismatch FROM TO SENT EXPECTED|later CALL|"
+        "blocks RANK SENT EXPECTED [fatal]");
   }
   MPI_Finalize();
   if (rank == 0) puts("CORRECT");

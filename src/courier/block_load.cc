@@ -1,9 +1,9 @@
-#include "communicator/block_load.h"
+#include "courier/block_load.h"
 
 #include <algorithm>
 #include <vector>
 
-namespace alm::communicator {
+namespace alm::courier {
 namespace {
 
 std::vector<std::uint64_t> sizes_of(std::span<const job::TypedBuffer> blocks) {
@@ -19,20 +19,28 @@ bool about_equal(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-base::Status BlockLoad::learn(job::Bootstrap& bootstrap, const courier::BlockCall& call,
-                              std::uint32_t self, courier::Courier& courier,
+base::Status BlockLoad::learn(const BlockCall& call, std::uint32_t self, Courier& courier,
+                              Failure& failure,
                               const std::function<bool(std::uint64_t load)>& wants_steps) {
   const auto send = sizes_of(call.send);
   const auto recv = sizes_of(call.recv);
   if (courier.tells_counts()) {
     const auto told = courier.tell_counts(send, recv, wants_steps);
-    if (!told) return told.error();
-    bytes_ = std::max<std::uint64_t>(told.value(), 1);
-    limit_ = courier.least_time();
+    if (told) {
+      bytes_ = std::max<std::uint64_t>(told.value(), 1);
+      limit_ = courier.least_time();
+      return {};
+    }
+    failure.give_up(call.name, told.error());
+  }
+  if (failure.is_final()) return failure.error();
+  if (failure.happened()) {
+    if (bytes_ == 0)
+      bytes_ = std::max<std::uint64_t>(carrier::UnevenSteps::load_of(send, recv, self), 1);
     return {};
   }
   // A leader knows what the last exchange of all hosts needed.
-  if (auto agreed = agreed_.prepare(bootstrap, call.comm, send, recv, self, courier.least_time());
+  if (auto agreed = agreed_.prepare(call.name, failure, send, recv, self, courier.least_time());
       !agreed) {
     return agreed;
   }
@@ -41,4 +49,4 @@ base::Status BlockLoad::learn(job::Bootstrap& bootstrap, const courier::BlockCal
   return {};
 }
 
-}  // namespace alm::communicator
+}  // namespace alm::courier

@@ -10,15 +10,16 @@
 #include "courier/agreed_load.h"
 #include "courier/calls.h"
 #include "courier/courier.h"
+#include "courier/failure.h"
 
-namespace alm::communicator {
+namespace alm::courier {
 
 class BlockLoad {
  public:
   // Collective, before every exchange on trial. `wants_steps`, equal on all ranks, says for a load
-  // whether the exchange will take steps that are made from the counts.
-  base::Status learn(job::Bootstrap& bootstrap, const courier::BlockCall& call, std::uint32_t self,
-                     courier::Courier& courier,
+  // whether the exchange will take steps that are made from the counts. A rank that follows the
+  // others (failure.h) keeps to the load that was learnt before, or takes its own.
+  base::Status learn(const BlockCall& call, std::uint32_t self, Courier& courier, Failure& failure,
                      const std::function<bool(std::uint64_t load)>& wants_steps);
   // The exchange whose load was learnt has been carried out by us, not by the library.
   void exchanged() { limit_for_ = agreed_.bytes(); }
@@ -28,10 +29,10 @@ class BlockLoad {
   base::Nanos limit() const { return limit_; }
 
  private:
-  courier::AgreedLoad agreed_;
+  AgreedLoad agreed_;
   std::uint64_t limit_for_ = 0;  // load of the exchange for which leaders know the limit
-  std::uint64_t bytes_ = 1;
+  std::uint64_t bytes_ = 0;      // 0: not learnt yet
   base::Nanos limit_ = 0;
 };
 
-}  // namespace alm::communicator
+}  // namespace alm::courier
