@@ -140,7 +140,7 @@ int Communicator::note_time(const char* function, Tried& tried, base::Nanos begi
 
 int Communicator::stage_and_carry(const courier::AlltoallCall& call, tuning::Way way) {
   if (failure_.happened()) {
-    courier_.share_failure();  // messages may have been opened since
+    courier_.share_failure(true);  // messages may have been opened since
     return failure_.raise();
   }
   const auto ready = staging_->begin_even(job_.bootstrap, call, members_.ranks, members_.self);

@@ -366,8 +366,8 @@ void Courier::tell_others(const base::Error& error) {
   if (messages_) messages_->give_up();
 }
 
-void Courier::share_failure() {
-  if (messages_) messages_->give_up();
+void Courier::share_failure(bool leaves_messages) {
+  if (leaves_messages && messages_) messages_->give_up();
   if (!udp_group_) return;
   const auto lost = host_ ? host_->node().lost() : std::nullopt;
   if (lost) {

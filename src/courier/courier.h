@@ -93,9 +93,9 @@ class Courier {
   // --- When something has failed
   // This rank cannot go on: ranks that wait for it fail with this error.
   void tell_others(const base::Error& error);
-  // Tells ranks that have not noticed it of a failure that the transport has found, and those that
-  // exchange messages with this rank of any.
-  void share_failure();
+  // Tells ranks that have not noticed it of a failure that the transport has found. Leaving
+  // messages, which takes a while, ends exchanges over them in which others wait for this rank.
+  void share_failure(bool leaves_messages);
   // An error where two ranks do not agree on a size, found in the last exchange or after it.
   base::Status sizes_fit();
 

@@ -9,12 +9,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/time.h"
 #include "ways/plan_settings.h"
 
 namespace alm::courier {
 namespace {
 
-constexpr int kNoticeMs = 200;  // longer than a datagram is under way, mostly
+constexpr base::Nanos kNotice = 200 * base::kMillisecond;  // a datagram is under way, mostly
 const base::Error kNotAgreed{base::ErrorCode::kBadInput,
                              "two ranks do not agree on the size of a block"};
 
@@ -37,7 +38,8 @@ const base::Error& Failure::give_up(const char* function, const base::Error& err
   job_.log.error(text);
   error_ = {cause.code, "allemande: " + text};
   happened_ = true;
-  courier_.share_failure();
+  // After a death nobody goes on, and MPI may not bear messages to the dead.
+  courier_.share_failure(follows_);
   courier_.close();
   return error_;
 }
@@ -67,7 +69,9 @@ base::Status Failure::agree_on_most(const char* function, std::span<std::uint64_
   }
   if (all.back() != 0) {
     // The sizes come over UDP.
-    for (int waited = 0; waited < kNoticeMs && !happened() && courier_.sizes_fit(); ++waited)
+    const std::chrono::nanoseconds notice(base::slowed(kNotice, job_.options.time_scale));
+    const auto until = std::chrono::steady_clock::now() + notice;
+    while (!happened() && courier_.sizes_fit() && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     give_up(function, kNotAgreed);
     follows_ = false;

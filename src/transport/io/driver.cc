@@ -248,7 +248,7 @@ base::Status Driver::trouble(std::uint16_t set) {
   const Lock lock(impl_->mutex);
   SetEntry* entry = impl_->sets.find(set);
   if (entry == nullptr || !impl_->notice_mismatch(*entry)) return {};
-  return *entry->failure;
+  return base::Error{base::ErrorCode::kBadInput, entry->mismatch()};
 }
 
 std::optional<Driver::Loss> Driver::loss(std::span<const std::uint16_t> sets) const {
