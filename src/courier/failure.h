@@ -5,7 +5,7 @@
 // with a trial, and need this rank alive: in calls that the MPI library carries, and when they
 // agree on what they have measured. So this rank follows them: it takes part in the library's
 // calls, raises its error after each, and says in the next agreement that it has failed. Then all
-// ranks know it, and nobody follows any more.
+// ranks know it, and nobody follows any more (docs/adr/0102-ranks-that-follow.md).
 #pragma once
 
 #include <atomic>
