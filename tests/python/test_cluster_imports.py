@@ -90,7 +90,7 @@ def test_files_that_lie_beside_a_network_are_refused_by_name(
 ) -> None:
     path = tmp_path / "file"
     path.write_text(text)
-    for begin in ("", "slurm:", "ibnetdiscover:"):
+    for begin in ("", "slurm:", "simgrid:"):
         with pytest.raises(BadInput, match=told):
             find_cluster(f"{begin}{path}")
 
