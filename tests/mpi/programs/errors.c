@@ -59,7 +59,7 @@ static void arguments(void) {
                   : class == MPI_ERR_COMM   ? "comm"
                   : class == MPI_ERR_ARG    ? "argument"
                   : class == MPI_ERR_BUFFER ? "buffer"
-                                           : "other");
+                                            : "other");
   }
   if (rank == 0) puts("");
   fflush(stdout);
