@@ -46,7 +46,7 @@ class Yield {
   }
   // A packet was sent for the first time.
   void sent() {
-    if (hold_left_ == 0) chance_.sent(window_);
+    if (seeks_from_ > 0 && hold_left_ == 0) chance_.sent(window_);
     if (doubt_left_ > 0) --doubt_left_;
     if (hold_left_ > 0) {
       --hold_left_;
@@ -66,10 +66,11 @@ class Yield {
   // A packet was lost. True: that has cut the window, at most down to `least` packets. `soon`: the
   // latest packets were soon there, so that few waited in queues.
   bool lost(std::uint32_t least = 1, bool soon = false) {
+    if (seeks_from_ == 0) return cut(least);
     const bool held = hold_left_ > 0;
     const std::uint32_t window = window_;
     chance_.trip(soon);
-    if (seeks_from_ > 0 && !held && chance_.shown()) {
+    if (!held && chance_.shown()) {
       open();
       least = open_window();
     }

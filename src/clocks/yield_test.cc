@@ -60,10 +60,10 @@ void send_over(Yield& yield, std::uint32_t fits, std::uint64_t cycles) {
 }
 
 TEST(YieldThatSeeks, FindsTheWindowThatLosesNothing) {
-  for (const std::uint32_t fits : {4u, 5u, 11u, 20u, 24u}) {
+  for (const std::uint32_t fits : {2u, 3u, 5u, 11u, 20u, 24u}) {
     Yield yield(2 * kFull);
     yield.begin(2 * kFull, kCyclePackets);
-    yield.needs(2 * kFull);
+    yield.needs(std::min(8 * fits, 2 * kFull));
     send_over(yield, fits, 4000);
     EXPECT_GE(yield.full(), fits) << fits;
     EXPECT_LE(yield.full(), fits + std::max(1u, fits / 8)) << fits;

@@ -103,7 +103,7 @@ int Communicator::exchange(const courier::AlltoallCall& call) {
 
 int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
   if (!courier_.has_udp() && !library_.asked()) ways_.take_library(library_.ask());
-  Tried& tried = trials_.of(call.bytes(), messages_refused_);
+  Tried& tried = trials_.of(call.bytes(), !opens_messages_.value_or(true));
   trials_.burst(tried);
   while (!can_take(tried.way())) tried.trial.rule_out(tried.trial.way());
   const tuning::Way way = tried.way();
@@ -122,11 +122,11 @@ int Communicator::exchange_on_trial(const courier::AlltoallCall& call) {
 bool Communicator::can_take(tuning::Way way) {
   if (way.kind == tuning::Way::Kind::kNative) return library_.ready(tuning::algorithm_of(way));
   if (way.kind != tuning::Way::Kind::kMessages) return true;
-  if (!messages_asked_ && !courier_.has_messages()) {
-    messages_refused_ = !BringUp(job_, comm_, members_, ways_, courier_).add_messages();
+  if (!opens_messages_) {
+    opens_messages_ =
+        courier_.has_messages() || BringUp(job_, comm_, members_, ways_, courier_).add_messages();
   }
-  messages_asked_ = true;
-  return !messages_refused_;
+  return *opens_messages_;
 }
 
 // A call that ends with an error on this rank alone counts as well: the others go on with the

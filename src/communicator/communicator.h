@@ -123,9 +123,8 @@ class Communicator {
   job::CommHandle comm_;
   std::shared_ptr<job::CommLife> life_;
   bool open_ = false;
-  std::optional<Waiting> waiting_;  // not brought up yet
-  bool messages_asked_ = false;     // whether all ranks can open messages beside UDP
-  bool messages_refused_ = false;
+  std::optional<Waiting> waiting_;      // not brought up yet
+  std::optional<bool> opens_messages_;  // beside UDP, on all ranks; nothing: not asked yet
   std::string obstacle_;
 
   // Each uses those before it.

@@ -16,8 +16,6 @@ namespace alm::courier {
 namespace {
 
 constexpr base::Nanos kNotice = 200 * base::kMillisecond;  // a datagram is under way, mostly
-const base::Error kNotAgreed{base::ErrorCode::kBadInput,
-                             "two ranks do not agree on the size of a block"};
 
 }  // namespace
 
@@ -52,11 +50,11 @@ bool Failure::can_follow() const {
 }
 
 const base::Error& Failure::withdraw(const char* function, const base::Error& error) {
-  follows_ = false;
-  if (happened()) return error_;
-  const base::Error named{error.code, members_.name_of(members_.self) + ": " + error.message};
-  courier_.tell_others(named);
-  give_up(function, named);
+  if (!happened()) {
+    const base::Error named{error.code, members_.name_of(members_.self) + ": " + error.message};
+    courier_.tell_others(named);
+    give_up(function, named);
+  }
   follows_ = false;
   return error_;
 }
@@ -73,7 +71,7 @@ base::Status Failure::agree_on_most(const char* function, std::span<std::uint64_
     const auto until = std::chrono::steady_clock::now() + notice;
     while (!happened() && courier_.sizes_fit() && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    give_up(function, kNotAgreed);
+    give_up(function, base::bad_input("two ranks do not agree on the size of a block"));
     follows_ = false;
     return error_;
   }
