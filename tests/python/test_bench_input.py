@@ -47,6 +47,7 @@ def test_no_candidate_means_the_usual_ones() -> None:
     names = [candidate.name for candidate in parse_candidates([])]
     assert names == [candidate.name for candidate in CANDIDATES if candidate.usual]
     assert "mpich:ucx" in names and "openmpi:bruck" not in names
+    assert not [name for name in names if "by-itself" in name]
 
 
 def test_options_stay_with_their_candidate() -> None:
@@ -73,7 +74,15 @@ def test_candidates_differ_in_what_their_names_say() -> None:
     assert [name for name in NAMES if not by_name[name].stock] == [
         "allemande+openmpi",
         "allemande+mpich",
+        "allemande+openmpi:by-itself",
+        "allemande+mpich:by-itself",
     ]
+
+
+def test_by_itself_is_what_a_user_gets_who_says_nothing() -> None:
+    (alone,) = parse_candidates(["allemande+openmpi:by-itself"])
+    (told,) = parse_candidates(["allemande+openmpi:cluster=off,trials=on,decisions=off"])
+    assert alone.environment == told.environment and alone.with_trials and not alone.stock
 
 
 @pytest.mark.parametrize(
@@ -93,6 +102,8 @@ def test_candidates_differ_in_what_their_names_say() -> None:
             "allemande+mpich:paths=4:path_policy=assigned",
             "joined by commas: 4,path_policy=assigned",
         ),
+        ("allemande+mpich:by-itself,paths=2", "by-itself takes no options; expected cluster=off"),
+        ("allemande+mpich:by-itself:paths=2", "by-itself takes no options"),
         ("allemande+mpich:paths=40", "`40` is not valid; expected one of auto, 1..32"),
         ("allemande+mpich:paths=04", "`04` is not valid"),
     ],

@@ -23,6 +23,7 @@ from allemande.option_table import OPTIONS, Option
 from allemande.stock_algorithms import MPICH_NAMES, OPENMPI_NUMBERS
 
 OUR_PREFIX = "allemande+"
+ALONE = "by-itself"  # preloaded, and nothing is said
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,14 @@ class Candidate:
 
 TRIALS = "ALLEMANDE_TRIALS"
 TRANSPORT = "ALLEMANDE_TRANSPORT"
+CLUSTER = "ALLEMANDE_CLUSTER"
+DECISIONS = "ALLEMANDE_DECISIONS"
 PROGRESS = "ALLEMANDE_PROGRESS"
 # What is measured is allemande's exchange, not whether it would be taken.
 ALWAYS_OURS: Mapping[str, str] = {TRIALS: "off"}
+# As a job script has it that names the library to preload and nothing else. Decisions of other runs
+# stay out.
+BY_ITSELF: Mapping[str, str] = {CLUSTER: "off", TRIALS: "on", DECISIONS: "off"}
 
 
 def _of_openmpi(name: str) -> Mapping[str, str]:
@@ -168,10 +174,25 @@ CANDIDATES: tuple[Candidate, ...] = (
         "allemande preloaded into MPICH",
         environment=ALWAYS_OURS,
     ),
+    Candidate(
+        f"{OUR_PREFIX}openmpi:{ALONE}",
+        "openmpi",
+        False,
+        "allemande preloaded into Open MPI, without a cluster file or an option",
+        usual=False,
+        environment=BY_ITSELF,
+    ),
+    Candidate(
+        f"{OUR_PREFIX}mpich:{ALONE}",
+        "mpich",
+        False,
+        "allemande preloaded into MPICH, without a cluster file or an option",
+        usual=False,
+        environment=BY_ITSELF,
+    ),
 )
 
 NAMES = tuple(candidate.name for candidate in CANDIDATES)
-DEMO_NAMES = ("openmpi", "mpich", "allemande+openmpi", "allemande+mpich")
 
 
 def _valid_names() -> str:
@@ -227,6 +248,15 @@ def _refuse_colons(where: str, value: str) -> None:
         )
 
 
+def _refuse_told(name: str, options: str) -> None:
+    """Options beside the word for none."""
+    if ALONE in options.replace(":", ",").split(","):
+        raise BadInput(
+            f"candidate {name!r}: what is measured {ALONE} takes no options; expected "
+            f"cluster=off,trials=on,decisions=off in place of {ALONE}, and options behind it"
+        )
+
+
 def _parse_candidate(text: str) -> Candidate:
     for candidate in CANDIDATES:
         if text == candidate.name:
@@ -234,6 +264,7 @@ def _parse_candidate(text: str) -> Candidate:
     base_name, colon, options = text.partition(":")
     for candidate in CANDIDATES:
         if colon and base_name == candidate.name and not candidate.stock:
+            _refuse_told(text, options)
             return candidate.with_options(text, options)
     setting = parse_setting(text)
     if setting is not None:
