@@ -165,10 +165,17 @@ IdleTimes idle_times(std::span<const base::Nanos> short_trips,
     if (with > without) longer.push_back(std::llround(more * (1 - share_of_answers)));
   }
   if (!all) times.round_trip = 0;
-  std::sort(longer.begin(), longer.end());
   // A frame passes two links at least, and each holds it until all of it has come.
-  if (!longer.empty()) times.frame = longer[longer.size() / 2] / 2;
+  times.frame = middle_time(std::move(longer)) / 2;
   return times;
+}
+
+base::Nanos middle_time(std::vector<base::Nanos> times) {
+  std::erase_if(times, [](base::Nanos time) { return time <= 0; });
+  if (times.empty()) return 0;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
 }
 
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,

@@ -74,6 +74,9 @@ struct IdleTimes {
 IdleTimes idle_times(std::span<const base::Nanos> short_trips,
                      std::span<const base::Nanos> full_trips, double share_of_answers);
 
+// The middle one of the times that are known; 0: none is.
+base::Nanos middle_time(std::vector<base::Nanos> times);
+
 // Asks from the address of `local`, by any port. Returns [host] the shortest round trip; 0: no
 // answer, or self. Errors (kIo): no socket.
 base::Result<std::vector<base::Nanos>> measure_round_trips(const Address& local,
