@@ -8,11 +8,12 @@ from rich.console import Console
 
 from allemande.examples.catalog import OURS, STOCK
 from allemande.examples.program_runs import Row
-from allemande.tables import plain_table, right
+from allemande.tables import plain_table, right, widen
 
 TEXTS = ("program", "MPI", "call", "time of")
 FIGURES = ("stock", "best stock", "allemande", "ratio")
 COLUMNS = (*TEXTS, *FIGURES)
+WIDTH = 140  # of lines in a file
 
 
 def cells(row: Row) -> tuple[str, ...]:
@@ -36,6 +37,7 @@ def markdown(rows: Sequence[Row], setting: str) -> str:
 
 
 def print_rows(console: Console, rows: Sequence[Row]) -> None:
+    widen(console, WIDTH)
     table = plain_table(None, *TEXTS, *right(*FIGURES))
     for row in rows:
         table.add_row(*cells(row))
