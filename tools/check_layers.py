@@ -105,6 +105,7 @@ LAYERS: dict[str, set[str]] = {
         "node",
         "plan",
         "topology",
+        "clocks",
         "transport/io",
     },
     "session": {"communicator", "ways", "job", "tally", "tuning", "model", "plan"},

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "clocks/idle_times.h"
 #include "communicator/bring_up.h"
 #include "transport/io/address.h"
 #include "transport/io/round_trips.h"
@@ -56,10 +57,10 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
                                                    .under_way = 1,
                                                    .ends_in_silence = true,
                                                    .datagram_bytes = datagram_bytes});
-  io::IdleTimes times;
+  clocks::IdleTimes times;
   if (short_trips && long_trips) {
-    times = io::idle_times(short_trips.value(), long_trips.value(),
-                           share_of_answers(asked.front().family(), datagram_bytes));
+    times = clocks::idle_times(short_trips.value(), long_trips.value(),
+                               share_of_answers(asked.front().family(), datagram_bytes));
   }
   // The farthest bounds windows (docs/adr/0083-the-farthest-peer.md).
   job_.idle_round_trip = times.round_trip;
@@ -82,7 +83,7 @@ base::Status BringUp::measure_times(std::uint32_t datagram_bytes) {
   const base::Nanos own = driver_ != nullptr ? job_.frame_time.load() : 0;
   std::vector<base::Nanos> frames(members_.ranks);
   if (auto gathered = collectives_.gather(own, frames); !gathered) return gathered;
-  if (driver_ != nullptr) job_.frame_time = std::max(own, io::middle_time(std::move(frames)));
+  if (driver_ != nullptr) job_.frame_time = std::max(own, clocks::middle_time(std::move(frames)));
   return {};
 }
 
