@@ -373,6 +373,11 @@ int Communicator::or_withdraw(const char* function, const std::function<int()>& 
   }
 }
 
+void Communicator::leave() {
+  queue_.settle();
+  courier_.goes_elsewhere(std::nullopt);
+}
+
 void Communicator::raise_late_failure() {
   if (!accelerates() || failure_.happened() || life_->ended()) return;
   if (const auto late = courier_.sizes_fit(); !late) {

@@ -67,8 +67,8 @@ class Communicator {
   std::optional<int> start_blocks(const courier::BlockCall& call, job::RequestHandle& request);
   std::optional<int> start_neighbours(const courier::NeighbourCall& call,
                                       job::RequestHandle& request);
-  // Waits for what has been started.
-  void settle() { queue_.settle(); }
+  // In MPI_Finalize: waits for what has been started. Ranks that wait for this one then fail.
+  void leave();
   bool idle() const { return queue_.idle(); }
 
   // Of the program's communicator.

@@ -32,7 +32,7 @@ TEST(NonblockingCalls, NonblockingCallsCompleteInTheOrderOfTheProgram) {
     FakeBlocks third(kRanks, rank.rank, 700);
     ASSERT_EQ(comm.alltoall(third.call(rank.ops, kComm)), job::kMpiSuccess);
     EXPECT_TRUE(third.arrived());
-    comm.settle();
+    comm.leave();
     EXPECT_TRUE(comm.idle());
   });
 }
@@ -130,6 +130,22 @@ TEST(NonblockingCalls, ARequestThatCannotBeMadeFailsAllRanks) {
       EXPECT_THAT(rank.ops.request(request)->wait().failure.message, HasSubstr("rank 0 on h0"));
     }
   });
+}
+
+// As a program whose rank 1 leaves out a call and goes on to MPI_Finalize.
+TEST(NonblockingCalls, ARankThatMakesNoFurtherCallIsNotWaitedFor) {
+  job::FakeJob job(kRanks);
+  on_communicator(job, nonblocking, [](FakeRank& rank, Communicator& comm) {
+    FakeBlocks blocks(kRanks, rank.rank, 200);
+    if (rank.rank != 1) {
+      job::RequestHandle request = 0;
+      ASSERT_EQ(comm.start(blocks.call(rank.ops, kComm), request), job::kMpiSuccess);
+      const job::Outcome outcome = rank.ops.request(request)->wait();
+      EXPECT_THAT(outcome.failure.message, HasSubstr("rank 1 on h1"));
+    }
+    comm.leave();
+  });
+  EXPECT_FALSE(job.hung());
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ class PersistentLane {
   void keep(const courier::BlockCall& call, std::shared_ptr<job::PersistentRequest> request);
   void end() { own_.queue_.unwatch(); }
   void look() { own_.queue_.look(); }
+  // Waits for what has been started.
+  void settle() { own_.queue_.settle(); }
 
   Communicator& exchanges() { return own_; }
 

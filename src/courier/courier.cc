@@ -238,7 +238,10 @@ void Courier::begin_call(const char* function) {
   note(std::nullopt);
 }
 
-void Courier::goes_elsewhere(std::uint64_t bytes) { note(bytes); }
+void Courier::goes_elsewhere(std::optional<std::uint64_t> bytes) {
+  if (!bytes) calls_ = transport::Attendance::kNoFurtherCall;
+  note(bytes.value_or(0));
+}
 
 void Courier::note(std::optional<std::uint64_t> elsewhere) {
   const std::lock_guard lock(mutex_);

@@ -68,9 +68,9 @@ class Courier {
   // A call of this function begins; the text stays. Ranks number their calls in the order of the
   // program.
   void begin_call(const char* function);
-  // This rank exchanges by other means in this call, `bytes` with each rank. Ranks that wait for it
-  // over UDP learn that it is not coming.
-  void goes_elsewhere(std::uint64_t bytes);
+  // This rank exchanges by other means in this call, `bytes` with each rank, or makes no further
+  // call. Ranks that wait for it over UDP learn that it is not coming.
+  void goes_elsewhere(std::optional<std::uint64_t> bytes);
   // Holds the staging memory of the next exchange for as long as MPI may use it.
   void uses(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
   // Host leaders make a burst (tuning/bursts.h) of as many packets as the blocks of `bytes` of

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <utility>
 
+#include "transport/attendance.h"
 #include "transport/io/driver.h"
 
 namespace alm::node {
@@ -188,10 +189,14 @@ std::optional<Node::Elsewhere> Node::elsewhere(std::uint32_t local_rank) const {
   const std::uint64_t call = slot.call.load();
   const std::uint64_t sends = slot.elsewhere.load();
   if (call < here || sends == 0 || slot.call.load() != call) return std::nullopt;
-  return Elsewhere{call == here ? std::optional(sends - 1) : std::nullopt};
+  return Elsewhere{call, call == here ? std::optional(sends - 1) : std::nullopt};
 }
 
 base::Status Node::part(std::uint32_t local_rank, const Elsewhere& from) {
+  if (from.call == transport::Attendance::kNoFurtherCall) {
+    return fail_for(local_rank,
+                    base::bad_input(io::no_further_call_text(names_[ranks_[local_rank]])));
+  }
   const auto bytes = memory_->slot(memory_->local_rank()).bytes.load();
   return fail_for(local_rank, base::bad_input(io::another_way_text(
                                   names_[ranks_[local_rank]], from.sends,

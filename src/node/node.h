@@ -97,6 +97,7 @@ class Node {
   void tell_absent(base::Nanos waited);
   base::Status look_after(Side side, std::uint64_t turn, base::Nanos now);
   struct Elsewhere {
+    std::uint64_t call = 0;
     std::optional<std::uint64_t> sends;  // to each rank; nothing: it is in a later call
   };
   std::optional<Elsewhere> elsewhere(std::uint32_t local_rank) const;

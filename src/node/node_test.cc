@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "node/node_test_processes.h"
+#include "transport/attendance.h"
 
 namespace alm::node {
 namespace {
@@ -255,6 +256,22 @@ TEST(Node, ARankThatIsElsewhereInALaterCallIsNotWaitedFor) {
     return differs(one_turn(*node, 3, 0),
                    "rank 1 takes another way than rank 0, which sends it 8 bytes: do all ranks "
                    "give the same count?");
+  });
+  processes.expect_all_well();
+}
+
+TEST(Node, ARankThatMakesNoFurtherCallIsNotWaitedFor) {
+  Processes processes({"a", "a"});
+  processes.start([&](std::uint32_t rank) {
+    const auto node = processes.open_node(rank, patient());
+    if (rank == 1) {
+      node->begin(transport::Attendance::kNoFurtherCall, 0);
+      return std::string();
+    }
+    node->begin(1, std::nullopt);
+    return differs(one_turn(*node, 2, 0),
+                   "rank 1 is in MPI_Finalize and does not enter this exchange: do all ranks make "
+                   "the same calls?");
   });
   processes.expect_all_well();
 }

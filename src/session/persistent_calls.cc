@@ -79,7 +79,7 @@ base::Result<PersistentCalls::Lane*> PersistentCalls::take_lane(
   std::vector<std::uint64_t> words = {subject.wanted ? 1u : 0u, room ? 1u : 0u};
   for (const Lane* lane : lanes) {
     // The thread that has completed it may still be about to notice.
-    if (lane->request && lane->request->freed()) lane->persistent->exchanges().settle();
+    if (lane->request && lane->request->freed()) lane->persistent->settle();
     words.push_back(lane->free() ? 1 : 0);
   }
   if (job_.bootstrap.allreduce_min(subject.comm, words) != job::kMpiSuccess) {
@@ -137,7 +137,7 @@ void PersistentCalls::reap() {
 }
 
 void PersistentCalls::settle() {
-  for (const auto& lane : lanes_) lane->persistent->exchanges().settle();
+  for (const auto& lane : lanes_) lane->persistent->exchanges().leave();
 }
 
 void PersistentCalls::raise_late_failures() {

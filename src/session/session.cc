@@ -356,7 +356,12 @@ void Session::passed_by(std::string_view function, std::string_view tool) const 
 // believe lost, may be alive and late.
 void Session::finish() {
   const job::Doing::InCall in(job_.doing, "MPI_Finalize");
-  for (const auto& communicator : communicators_) communicator->settle();
+  // A rank waits for one that waits for it elsewhere, unless that has left where it has nothing to
+  // do.
+  for (const auto& communicator : communicators_) {
+    if (communicator->idle()) communicator->leave();
+  }
+  for (const auto& communicator : communicators_) communicator->leave();
   persistent_.settle();
   if (accelerating_) {
     const base::Nanos patience = job::peer_timeout(job_.options);

@@ -27,9 +27,9 @@ class Attendance {
   // all ranks, and the bytes it sends to each rank by other means. It is the answer to peers that
   // ask for an exchange that the rank has not entered.
   using Elsewhere = wire::ElsewhereBody;
-  // The number of no call: the rank is in none of these peers, and `sends` is what it does instead,
-  // in words of the process.
-  static constexpr std::uint64_t kNoCall = 0;
+  // The number of no call (the rank is in none of these peers, and `sends` is what it does instead,
+  // in words of the process), and that of a rank that makes no further one.
+  static constexpr std::uint64_t kNoCall = 0, kNoFurtherCall = UINT64_MAX;
 
   explicit Attendance(std::uint32_t peers) : peers_(peers) {}
 

@@ -48,6 +48,8 @@ struct DriverCounters {
 // that the peer sends to each rank, if known. `bytes`: what self sends to the peer.
 std::string another_way_text(const std::string& peer, std::optional<std::uint64_t> sends,
                              const std::string& self, std::uint64_t bytes);
+// The same of a peer that makes no further call.
+std::string no_further_call_text(const std::string& peer);
 
 // "rank 5 on h5, rank 6 on h6, rank 7 on h7 and 2 more have not entered MPI_Alltoallv for 10 s".
 // `names`: of all of them; `call`: what the program has called, if that is known.
@@ -120,7 +122,7 @@ class Driver {
   // This rank begins call number `call`; all ranks of a family number their calls alike. In the
   // call it enters exchanges of these sets or, with `elsewhere`, sends so many bytes to each rank
   // by other means: then a rank that waits for it in an exchange of the same call fails with
-  // kBadInput.
+  // kBadInput. The last of all calls is Attendance::kNoFurtherCall.
   void begin(std::span<const std::uint16_t> sets, std::uint64_t call,
              std::optional<std::uint64_t> elsewhere);
 

@@ -51,6 +51,9 @@ std::string Driver::Impl::notice_elsewhere(const SetEntry& entry) const {
   for (transport::PeerId peer = 0; peer < entry.numbers.size(); ++peer) {
     const auto elsewhere = entry.channel.elsewhere(peer);
     if (!elsewhere || elsewhere->call < entry.call) continue;
+    if (elsewhere->call == transport::Attendance::kNoFurtherCall) {
+      return no_further_call_text(entry.name_of(entry.numbers[peer]));
+    }
     const bool here = elsewhere->call == entry.call;
     return entry.disorder(peer, here ? std::optional(elsewhere->sends) : std::nullopt);
   }
@@ -62,6 +65,12 @@ std::string another_way_text(const std::string& peer, std::optional<std::uint64_
   return fmt::format(
       "{} {}takes another way than {}, which sends it {} bytes: do all ranks give the same count?",
       peer, sends ? fmt::format("sends {} bytes and ", *sends) : "", self, bytes);
+}
+
+std::string no_further_call_text(const std::string& peer) {
+  return fmt::format(
+      "{} is in MPI_Finalize and does not enter this exchange: do all ranks make the same calls?",
+      peer);
 }
 
 }  // namespace alm::io

@@ -41,10 +41,19 @@ int main(int argc, char** argv) {
   if (strcmp(end, "abort") == 0 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
   if (strcmp(end, "crash") == 0 && rank == 0) raise(SIGSEGV);
   if (strcmp(end, "exit") == 0 && rank == 0) exit(3);
-  MPI_Barrier(MPI_COMM_WORLD);
+  // Rank 1 leaves out a call, or a request that nobody waits for.
+  if (strcmp(end, "leave-out") == 0) {
+    if (rank != 1) MPI_Alltoall(send, kBytes, MPI_BYTE, recv, kBytes, MPI_BYTE, MPI_COMM_WORLD);
+  } else {
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Request request;
+  if (strcmp(end, "request") == 0 && rank != 1) {
+    MPI_Ialltoall(send, kBytes, MPI_BYTE, recv, kBytes, MPI_BYTE, MPI_COMM_WORLD, &request);
+  }
+  MPI_Finalize();
   free(send);
   free(recv);
-  MPI_Finalize();
   if (rank == 0) printf("CORRECT\n");
   return 0;
 }
