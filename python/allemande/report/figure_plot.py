@@ -14,8 +14,9 @@ from allemande.bench.figures import Figure
 from allemande.plot_look import INK, save, styled_canvas
 from allemande.quantities import format_seconds, format_size
 
-# Okabe and Ito's palette: told apart with any colour vision. Ours are the two strongest.
-OUR_COLOURS = ("#D55E00", "#0072B2", "#CC79A7", "#009E73")
+# Okabe and Ito's palette: told apart with any colour vision. Ours are the two strongest, and two
+# darker ones: no stock candidate has the colour of one of ours.
+OUR_COLOURS = ("#D55E00", "#0072B2", "#4B2A6B", "#6B4A1E")
 STOCK_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#8C8C8C", "#B8A200")
 STOCK_MARKERS = ("s", "D", "^", "v", "P", "X")
 OUR_MARKERS = ("o", "o", "h", "h")
