@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TextIO
 
 from allemande.errors import BadInput, Failed
 from allemande.row_text import Row, csv_rows, json_rows
@@ -34,6 +35,13 @@ def _check_file(name: str, target: str) -> None:
         raise BadInput(f"{name} {target}: must not be written to; expected a writable file")
 
 
+def standard_output() -> TextIO:
+    """Failed where the process was started without one."""
+    if sys.stdout is None:
+        raise Failed("standard output is closed; open it, or name a file in place of '-'")
+    return sys.stdout
+
+
 @contextlib.contextmanager
 def writing(target: str | os.PathLike[str]) -> Iterator[None]:
     """Failed, which names the file, where the system does not take what is written in the block."""
@@ -45,8 +53,9 @@ def writing(target: str | os.PathLike[str]) -> Iterator[None]:
 
 def write_output(target: str | None, text: str) -> None:
     if target == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        out = standard_output()
+        out.write(text)
+        out.flush()
     elif target is not None:
         with writing(target):
             Path(target).write_text(text, encoding="utf-8")

@@ -184,6 +184,20 @@ def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["simulate tam-8x1 --size 1 --json -", "topology tam-8x1 -o -", "emit json --ranks 2 -o -"],
+)
+def test_a_closed_standard_output_is_told_in_one_line(arguments: str) -> None:
+    line = f"exec '{sys.executable}' -m allemande {arguments} >&-"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.endswith(
+        "allemande: standard output is closed; open it, or name a file in place of '-'\n"
+    )
+
+
 def test_a_lack_of_memory_is_told_in_one_line(
     command: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
