@@ -13,7 +13,7 @@ from allemande.model.samples import profile_of
 from allemande.topology import load_cluster
 
 # Below the beginning that they share: the rest of a line, and what is said of it. PROFILE is a
-# profile of 16 hosts.
+# profile of 16 hosts, LONG a name that no file can have.
 REFUSED = """
 bench
     --cold --idle 5 | exclude each other
@@ -63,6 +63,8 @@ bench --lab tam-8x1
     --pattern drc --jobs 2 | is measured alone; leave out the conditions
 build-preload
     --mpicc /nowhere/mpicc | /nowhere/mpicc: no such command; expected the compiler
+demo
+    --output zero.csv | zero.csv is no folder; expected one, or a new name
 doctor
     --mpirun /nowhere/mpirun | /nowhere/mpirun: no such command
 examples
@@ -80,11 +82,19 @@ predict PROFILE
     --against mpich | the profile says nothing of 'mpich'
     --plot p.pdf | ends with .svg or .png
     --plot p.svg --hosts 8,16 | one number of hosts
+    --json PROFILE | is a file that is read; expected another one
+    --json p.txt --csv ./p.txt | --json and --csv cannot both be ./p.txt; expected two files
+plan PROFILE
+    --cluster-out PROFILE | is a file that is read; expected another one
+probe
+    --simulate tam-8x1 -o p --cluster-out p | cannot both be p; expected two files
 reproduce
     | no experiment named; expected one of 000-ablation, 000-fig-10,
     000-fig-11 | no experiment is called '000-fig-11' (did you mean 004-fig-11?)
     000-fig-5 --json - --csv - | cannot both be '-'
     000-fig-3-4 --lab | simulated only
+    000-fig-5 --output zero.csv | zero.csv is no folder; expected one, or a new name
+    000-fig-5 --output zero.csv/out | zero.csv is no folder; expected one, or a new name
     000-fig-5 --lab --scale 0 | scale 0: expected a number above 0
     dctcp-all-to-all --scale 0.1 | add --lab
     dctcp-all-to-all --timers real | add --lab
@@ -112,6 +122,7 @@ simulate tam-8x1
     --set congestion_control=vegas | expected aimd or off
 topology tam-8x1
     --output . | --output .: is a folder; expected a file
+    --output LONG | File name too long; expected a writable file
     --lid-tables . | --lid-tables .: is a folder; expected a file
     --lid-tables - --lmc -1 | -1 is not in the range x>=0
 simulate tam-8x4
@@ -172,7 +183,8 @@ def test_says_why_and_ends_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("zero.csv").write_text("0,0,0,0,0,0,0,0\n" * 8)
-    assert main([profile if word == "PROFILE" else word for word in shlex.split(line)]) == 2
+    words = {"PROFILE": profile, "LONG": "x" * 300}
+    assert main([words.get(word, word) for word in shlex.split(line)]) == 2
     printed = capsys.readouterr()
     told = " ".join(printed.err.split())
     assert message in told

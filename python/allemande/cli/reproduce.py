@@ -10,7 +10,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput, Failed
-from allemande.output_files import STDOUT, check_outputs, write_output, write_rows
+from allemande.output_files import STDOUT, check_folder, check_outputs, write_output, write_rows
 
 if TYPE_CHECKING:
     from allemande.reproduce.experiment import Experiment, Outcome
@@ -136,6 +136,7 @@ def command(
     if name is None:
         raise BadInput(f"no experiment named; expected one of {', '.join(experiments.names())}")
     check_outputs({"--json": json, "--csv": csv})
+    check_folder("--output", output)
     experiment = experiments.load(name)
     if not lab and (scale is not None or timers is not None):
         raise BadInput("--scale and --timers are the lab's: add --lab")
