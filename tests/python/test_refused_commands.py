@@ -87,6 +87,7 @@ predict PROFILE
 plan PROFILE
     --cluster-out PROFILE | is a file that is read; expected another one
 probe
+    --simulate torus:1 | one host alone measures no network; expected two or more
     --simulate tam-8x1 -o p --cluster-out p | cannot both be p; expected two files
 reproduce
     | no experiment named; expected one of 000-ablation, 000-fig-10,
@@ -120,6 +121,8 @@ simulate tam-8x1
     --matrix file:zero.csv --jobs 2 | several jobs need bytes that cross the network
     --job-layout mixed | expected interleaved or split
     --set congestion_control=vegas | expected aimd or off
+topology .
+    | .: a folder; expected a cluster file or one of the ready-made clusters
 topology tam-8x1
     --output . | --output .: is a folder; expected a file
     --output LONG | File name too long; expected a writable file
