@@ -76,6 +76,8 @@ emit json
     --ranks 4 --algorithm ring | expected one of
     --ranks 70000 | out of range
     --ranks 4 --times bench.json | --times says nothing for json
+lab run
+    --congestion-control reno -- ./app | shape a lab that is booted for the run; name the CLUSTER
 predict PROFILE
     --hosts x | --hosts 'x' cannot be read
     --hosts 2000 | expected at most 64 times
