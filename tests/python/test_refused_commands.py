@@ -101,6 +101,8 @@ reproduce
     000-fig-5 --lab --scale 0 | scale 0: expected a number above 0
     dctcp-all-to-all --scale 0.1 | add --lab
     dctcp-all-to-all --timers real | add --lab
+run
+    --cluster zero.csv -- mpirun -n 2 ./app | zero.csv:1: not valid TOML
 simulate
     tam-9x9 | no cluster is called 'tam-9x9'; expected a cluster file, fat-tree:HOSTS,
     fat-tree:1 | too small; expected fat-tree:HOSTS, for example fat-tree:128
