@@ -114,8 +114,10 @@ def command(
     from allemande.reproduce import experiment as experiments
 
     if list_all:
-        for known in experiments.names():
-            typer.echo(f"{known:18} {experiments.load(known).title}")
+        names = experiments.names()
+        width = max(map(len, names))
+        for known in names:
+            typer.echo(f"{known:{width}} {experiments.load(known).title}")
         return
     if write:
         experiments.writable_folder()
