@@ -33,7 +33,7 @@ def find_cluster_file(name_or_path: str) -> Path:
     names = ready_made()
     if name_or_path in names:
         return _clusters_dir() / f"{name_or_path}.toml"
-    if path.suffix == ".toml" or len(path.parts) > 1:
+    if path.suffix == ".toml" or len(path.parts) > 1 or exists(path):
         what = "no such file"
         if exists(path):
             # It would be read more than once, by every rank of a job as well.

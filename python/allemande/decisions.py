@@ -155,10 +155,16 @@ def _parse_decisions(text: str, name: str) -> list[Decision]:
 
 
 def cache_file(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where jobs keep their decisions by themselves (src/session/decision_cache.cc)."""
+    """Where jobs keep their decisions by themselves (src/session/decision_cache.cc).
+
+    Raises BadInput where they keep none.
+    """
     directory = environment.get("XDG_CACHE_HOME", "")
     if not directory.startswith("/"):
-        directory = environment.get("HOME", "") + "/.cache"
+        home = environment.get("HOME", "")
+        if not home.startswith("/"):
+            raise BadInput("without HOME and XDG_CACHE_HOME jobs keep no decisions; name a FILE")
+        directory = home + "/.cache"
     return Path(directory) / "allemande" / "decisions.toml"
 
 

@@ -37,8 +37,11 @@ def _is_repository(folder: Path) -> bool:
 
 
 def user_folder(environment: Mapping[str, str]) -> Path:
-    """Where `allemande build-preload` puts libraries."""
-    data = environment.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    """Where `allemande build-preload` puts libraries. Raises Failed where nobody can tell."""
+    try:
+        data = environment.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    except RuntimeError:  # users of containers may have no entry in passwd
+        raise Failed("there is no home directory; set HOME or XDG_DATA_HOME") from None
     return Path(data, "allemande", __version__)
 
 
@@ -49,10 +52,11 @@ def library_path(mpi: str) -> Path:
     name = f"liballemande-{mpi}.so"
     build = os.environ.get("ALM_BUILD_DIR") or "build/release"  # another one is for developers
     built = source_folder() / build / "lib" / name
+    if built.exists():
+        return built
     own = user_folder(os.environ) / name
-    for path in (built, own):
-        if path.exists():
-            return path
+    if own.exists():
+        return own
     if _is_repository(source_folder()):
         raise Failed(f"{built} is missing; `make build` makes it")
     raise Failed(

@@ -13,7 +13,13 @@ from allemande.bench.records import RunRecord, SizeRecord, add_own_counters
 from allemande.bench.runner import misplaced
 from allemande.bench.workload import make_workload
 from allemande.errors import BadInput
-from allemande.lab.placement import Placement, hostfile, parse_placement, spread
+from allemande.lab.placement import (
+    Placement,
+    hostfile,
+    number_of_ranks,
+    parse_placement,
+    spread,
+)
 from allemande.matrix import parse_matrix
 from allemande.topology import load_cluster
 
@@ -182,3 +188,11 @@ def test_loads_of_paths_are_added_up_where_one_size_ran() -> None:
     run.size(2000).seconds = [1.0]
     add_own_counters(run, texts)
     assert run.size(2000).path_loads == []
+
+
+def test_ranks_are_no_more_than_hosts_can_start() -> None:
+    assert number_of_ranks(None, 8) == 8
+    assert number_of_ranks(8192, 8) == 8192
+    for asked in (0, -1, 8193, 1_000_000):
+        with pytest.raises(BadInput, match=f"-n {asked}: expected .* from 1 to 8192"):
+            number_of_ranks(asked, 8)

@@ -18,6 +18,22 @@ from allemande import __version__, cli
 from allemande.entry import EXIT_INTERRUPTED
 from allemande.errors import BadInput, Failed
 
+# The command, which makes a file once its workers compute.
+SIDE_BY_SIDE = """
+import pathlib, sys
+from allemande.cli import main
+from allemande.progress_bar import LateProgress
+
+ready = pathlib.Path(sys.argv[1])
+
+def look(self, done):
+    if done > 0:
+        ready.touch()
+
+LateProgress.__call__ = look
+sys.exit(main(sys.argv[2:]))
+"""
+
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
@@ -168,6 +184,20 @@ def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
     assert "No space left on device" in done.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    ["simulate tam-8x1 --size 1 --json -", "topology tam-8x1 -o -", "emit json --ranks 2 -o -"],
+)
+def test_a_closed_standard_output_is_told_in_one_line(arguments: str) -> None:
+    line = f"exec '{sys.executable}' -m allemande {arguments} >&-"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert done.stderr.endswith(
+        "allemande: standard output is closed; open it, or name a file in place of '-'\n"
+    )
+
+
 def test_a_lack_of_memory_is_told_in_one_line(
     command: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -205,3 +235,21 @@ def test_programs_behind_make_targets_refuse_bad_input_as_the_command_does(
     assert done.returncode == 2
     assert done.stderr.startswith(f"{name}: ") and "'none'" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_simulations_side_by_side_end_when_told_to(number: signal.Signals, tmp_path: Path) -> None:
+    # Each takes seconds, and its network fills the pipe to the workers.
+    ready = tmp_path / "ready"
+    line = [
+        *(sys.executable, "-c", SIDE_BY_SIDE, str(ready)),
+        *("simulate", "fat-tree:512", "--size", "1MiB,2MiB,3MiB,4MiB", "--workers", "2"),
+    ]
+    with subprocess.Popen(line, stderr=subprocess.PIPE) as process:
+        try:
+            while not ready.exists() and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(number)
+            assert process.wait(20) == 128 + number
+        finally:
+            process.kill()

@@ -12,6 +12,7 @@ import pytest
 
 from allemande import cli
 from allemande.decisions import cache_file
+from allemande.errors import BadInput
 
 DECISION = """\
 decisions = 2
@@ -61,10 +62,13 @@ def test_without_a_file_the_cache_is_shown(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cli.main(["explain"]) == 2
-    assert str(tmp_path / "allemande/decisions.toml") in capsys.readouterr().err
+    kept = tmp_path / "allemande/decisions.toml"
+    assert f"{kept}: no job has kept decisions there yet" in capsys.readouterr().err
     assert cache_file({"HOME": "/u", "XDG_CACHE_HOME": "here"}) == Path(
         "/u/.cache/allemande/decisions.toml"
     )
+    with pytest.raises(BadInput, match="jobs keep no decisions; name a FILE"):
+        cache_file({"HOME": ""})
     cache_file().parent.mkdir()
     cache_file().write_text(DECISION)
     assert cli.main(["explain"]) == 0

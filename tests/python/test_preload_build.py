@@ -89,3 +89,13 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_sources_are_the_repository_and_libraries_go_to_the_users_data() -> None:
     assert (source_folder() / "CMakeLists.txt").exists()
     assert user_folder({"XDG_DATA_HOME": "/data"}).parts[:3] == ("/", "data", "allemande")
+
+
+def test_users_without_a_home_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    with pytest.raises(Failed, match="no home directory; set HOME or XDG_DATA_HOME"):
+        user_folder({})

@@ -13,7 +13,7 @@ from allemande.model.samples import profile_of
 from allemande.topology import load_cluster
 
 # Below the beginning that they share: the rest of a line, and what is said of it. PROFILE is a
-# profile of 16 hosts.
+# profile of 16 hosts, LONG a name that no file can have.
 REFUSED = """
 bench
     --cold --idle 5 | exclude each other
@@ -63,6 +63,8 @@ bench --lab tam-8x1
     --pattern drc --jobs 2 | is measured alone; leave out the conditions
 build-preload
     --mpicc /nowhere/mpicc | /nowhere/mpicc: no such command; expected the compiler
+demo
+    --output zero.csv | zero.csv is no folder; expected one, or a new name
 doctor
     --mpirun /nowhere/mpirun | /nowhere/mpirun: no such command
 examples
@@ -74,20 +76,33 @@ emit json
     --ranks 4 --algorithm ring | expected one of
     --ranks 70000 | out of range
     --ranks 4 --times bench.json | --times says nothing for json
+lab run
+    --congestion-control reno -- ./app | shape a lab that is booted for the run; name the CLUSTER
 predict PROFILE
     --hosts x | --hosts 'x' cannot be read
     --hosts 2000 | expected at most 64 times
     --against mpich | the profile says nothing of 'mpich'
     --plot p.pdf | ends with .svg or .png
     --plot p.svg --hosts 8,16 | one number of hosts
+    --json PROFILE | is a file that is read; expected another one
+    --json p.txt --csv ./p.txt | --json and --csv cannot both be ./p.txt; expected two files
+plan PROFILE
+    --cluster-out PROFILE | is a file that is read; expected another one
+probe
+    --simulate torus:1 | one host alone measures no network; expected two or more
+    --simulate tam-8x1 -o p --cluster-out p | cannot both be p; expected two files
 reproduce
     | no experiment named; expected one of 000-ablation, 000-fig-10,
     000-fig-11 | no experiment is called '000-fig-11' (did you mean 004-fig-11?)
     000-fig-5 --json - --csv - | cannot both be '-'
     000-fig-3-4 --lab | simulated only
+    000-fig-5 --output zero.csv | zero.csv is no folder; expected one, or a new name
+    000-fig-5 --output zero.csv/out | zero.csv is no folder; expected one, or a new name
     000-fig-5 --lab --scale 0 | scale 0: expected a number above 0
     dctcp-all-to-all --scale 0.1 | add --lab
     dctcp-all-to-all --timers real | add --lab
+run
+    --cluster zero.csv -- mpirun -n 2 ./app | zero.csv:1: not valid TOML
 simulate
     tam-9x9 | no cluster is called 'tam-9x9'; expected a cluster file, fat-tree:HOSTS,
     fat-tree:1 | too small; expected fat-tree:HOSTS, for example fat-tree:128
@@ -110,8 +125,11 @@ simulate tam-8x1
     --matrix file:zero.csv --jobs 2 | several jobs need bytes that cross the network
     --job-layout mixed | expected interleaved or split
     --set congestion_control=vegas | expected aimd or off
+topology .
+    | .: a folder; expected a cluster file or one of the ready-made clusters
 topology tam-8x1
     --output . | --output .: is a folder; expected a file
+    --output LONG | File name too long; expected a writable file
     --lid-tables . | --lid-tables .: is a folder; expected a file
     --lid-tables - --lmc -1 | -1 is not in the range x>=0
 simulate tam-8x4
@@ -172,7 +190,8 @@ def test_says_why_and_ends_with_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("zero.csv").write_text("0,0,0,0,0,0,0,0\n" * 8)
-    assert main([profile if word == "PROFILE" else word for word in shlex.split(line)]) == 2
+    words = {"PROFILE": profile, "LONG": "x" * 300}
+    assert main([words.get(word, word) for word in shlex.split(line)]) == 2
     printed = capsys.readouterr()
     told = " ".join(printed.err.split())
     assert message in told

@@ -25,7 +25,9 @@ def command(
     over one exchange. Then real programs, stock and preloaded (`allemande examples`). Takes about
     twelve minutes.
     """
+    from allemande.output_files import check_folder
     from allemande.report.demo_run import run_demo
 
+    check_folder("--output", output)
     if not run_demo(output, None if timers is None else timers.value):
         raise typer.Exit(1)

@@ -116,7 +116,7 @@ def command(
         if source is not None and source.name == "COMMANDLINE":
             spelled = SPELLED.get(name, name.replace("_", "-"))
             raise BadInput(f"--{spelled} says nothing for {format_name}")
-    check_outputs({"--output": output})
+    check_outputs({"--output": output}, [None if times is None else str(times)])
     if format_name in emit.TUNING_FORMATS:
         if times is None:
             raise BadInput(f"{format_name} needs times to choose by; expected --times FILE")

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile
+from allemande.errors import BadInput
 from allemande.output_files import STDOUT, check_outputs, write_output
 
 
@@ -29,9 +30,15 @@ def command(
     """
     from allemande import decision_output
     from allemande.decisions import cache_file, load_decisions
+    from allemande.text_files import exists
 
     check_outputs({"--json": json, "--csv": csv})
-    decisions = load_decisions(str(cache_file()) if file is None else file)
+    if file is None:
+        kept = cache_file()
+        if not exists(kept):
+            raise BadInput(f"{kept}: no job has kept decisions there yet; run one, or name a FILE")
+        file = str(kept)
+    decisions = load_decisions(file)
     write_output(json, decision_output.to_json(decisions))
     write_output(csv, decision_output.to_csv(decisions))
     if STDOUT not in (json, csv):

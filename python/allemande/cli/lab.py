@@ -226,7 +226,12 @@ def run(
     lab: LabOption = None,
     scale: ScaleOption = None,
     timers: TimersOption = None,
-    congestion_control: ControlOption = "cubic",
+    congestion_control: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="TCP congestion control of every connection. Default: cubic."
+        ),
+    ] = None,
     forwarding: ForwardingOption = None,
     output_frames: OutputFramesOption = None,
     unshaped: UnshapedOption = False,
@@ -246,12 +251,12 @@ def run(
     command = _command_after_dashes(ctx, "run")
     if cluster is not None and lab is not None:
         raise BadInput(f"both {cluster!r} and --lab {lab!r} were given; expected one of them")
-    shaping = (timers, forwarding, unshaped, offloads, force)
+    shaping = (timers, forwarding, unshaped, offloads, force, congestion_control)
     if cluster is None and (scale is not None or output_frames is not None or any(shaping)):
         raise BadInput(
-            "--scale, --timers, --forwarding, --output-frames, --unshaped, --offloads and --force "
-            "shape a lab that is booted for the run; name the CLUSTER, or leave them out to use "
-            "the lab that runs"
+            "--scale, --timers, --congestion-control, --forwarding, --output-frames, --unshaped, "
+            "--offloads and --force shape a lab that is booted for the run; name the CLUSTER, or "
+            "leave them out to use the lab that runs"
         )
 
     # What is missing is said before anything boots.
@@ -284,7 +289,7 @@ def run(
             timers=_timers_name(timers),
             shape=not unshaped,
             offloads=offloads,
-            congestion_control=congestion_control,
+            congestion_control=congestion_control or "cubic",
             forwarding=forwarding,
             output_frames=output_frames,
             force=force,

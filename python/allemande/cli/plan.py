@@ -82,7 +82,8 @@ def command(
 
     if (emit is None) != (output is None):
         raise BadInput("--emit and --output belong together; expected both, or neither")
-    check_outputs({"--json": json, "--output": output, "--cluster-out": cluster_out})
+    outputs = {"--json": json, "--output": output, "--cluster-out": cluster_out}
+    check_outputs(outputs, [profile, measured])
     loaded = load_profile(profile)
     if cluster_out is not None and loaded.cluster is None:
         raise BadInput(f"{profile} has no network; expected a [cluster] table for --cluster-out")

@@ -113,7 +113,7 @@ def command(
     from allemande.model.profile import load_profile
     from allemande.quantities import parse_sizes
 
-    check_outputs({"--json": json, "--csv": csv, "--plot": plot})
+    check_outputs({"--json": json, "--csv": csv, "--plot": plot}, [profile])
     if plot is not None and Path(plot).suffix not in (".svg", ".png"):
         raise BadInput(f"--plot {plot}: expected a file that ends with .svg or .png")
     loaded = load_profile(profile)

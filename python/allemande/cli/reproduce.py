@@ -10,7 +10,7 @@ import typer
 
 from allemande.cli.shared_options import CsvFile, JsonArrayFile, TimersOption
 from allemande.errors import BadInput, Failed
-from allemande.output_files import STDOUT, check_outputs, write_output, write_rows
+from allemande.output_files import STDOUT, check_folder, check_outputs, write_output, write_rows
 
 if TYPE_CHECKING:
     from allemande.reproduce.experiment import Experiment, Outcome
@@ -114,8 +114,10 @@ def command(
     from allemande.reproduce import experiment as experiments
 
     if list_all:
-        for known in experiments.names():
-            typer.echo(f"{known:18} {experiments.load(known).title}")
+        names = experiments.names()
+        width = max(map(len, names))
+        for known in names:
+            typer.echo(f"{known:{width}} {experiments.load(known).title}")
         return
     if write:
         experiments.writable_folder()
@@ -136,6 +138,7 @@ def command(
     if name is None:
         raise BadInput(f"no experiment named; expected one of {', '.join(experiments.names())}")
     check_outputs({"--json": json, "--csv": csv})
+    check_folder("--output", output)
     experiment = experiments.load(name)
     if not lab and (scale is not None or timers is not None):
         raise BadInput("--scale and --timers are the lab's: add --lab")

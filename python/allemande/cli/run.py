@@ -17,6 +17,14 @@ from allemande.preload import launch
 from allemande.site_file import sites_option
 
 
+def _readable_cluster(name: str) -> Path:
+    """The file, absolute. Raises BadInput where it is no cluster file."""
+    from allemande.topology import load_cluster
+
+    load_cluster(name)
+    return find_cluster_file(name).absolute()
+
+
 def _readable_profile(name: str) -> Path:
     """The file, absolute; rank 0 may start elsewhere. Raises BadInput where it is no profile."""
     from allemande.model.profile import load_profile
@@ -31,7 +39,7 @@ def job_flags(
     """The options that a command line sets. Raises BadInput: here, once, and not by every rank."""
     flags = config.parse_flags(assignments or [])
     if cluster is not None:
-        flags["cluster"] = str(Path(find_cluster_file(cluster)).absolute())
+        flags["cluster"] = str(_readable_cluster(cluster))
     if profile is not None:
         flags["profile"] = str(_readable_profile(profile))
     if sites is not None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from allemande.cli.shared_options import CsvFile, JsonFile
+from allemande.cli.shared_options import CsvFile, JsonArrayFile
 from allemande.errors import BadInput
 from allemande.formats.recognise import IMPORT_FORMS
 from allemande.output_files import STDOUT, check_outputs, write_rows
@@ -150,7 +150,7 @@ def command(
         Path | None,
         typer.Option(metavar="FILE", help="Write every packet and queue for ui.perfetto.dev."),
     ] = None,
-    json: JsonFile = None,
+    json: JsonArrayFile = None,
     csv: CsvFile = None,
 ) -> None:
     """Simulate complete exchanges on any network that can be described.

@@ -16,6 +16,7 @@ from allemande.compare.job_times import JobTimes, read_job_times
 from allemande.compare.written_files import Written, read_written, stamp_of
 from allemande.entry import end_deferred
 from allemande.errors import BadInput, Failed
+from allemande.quantities import format_seconds
 
 # How long a launcher that is told to end may take to take its ranks along.
 ENDING_S = 10.0
@@ -136,7 +137,7 @@ def _wait(command: Command, folder: Path, watched: Watched, label: str) -> tuple
             except subprocess.TimeoutExpired as error:
                 running.close()
                 raise Failed(
-                    f"{label} did not end within {watched.timeout_s:.0f} s and was ended "
+                    f"{label} did not end within {format_seconds(watched.timeout_s)} and was ended "
                     f"(--timeout says how long it may take); {_told(folder)}"
                 ) from error
             running.pop_all()

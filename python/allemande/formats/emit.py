@@ -14,7 +14,7 @@ from allemande.formats.choices import Times, choose, choose_alltoallv, times_of
 from allemande.formats.schedule import Schedule
 from allemande.formats.tuning_table import Choices, make_table
 from allemande.lab.mpi_launch import installation
-from allemande.output_files import STDOUT, write_output, writing
+from allemande.output_files import STDOUT, standard_output, write_output, writing
 from allemande.quantities import format_size
 from allemande.stock_algorithms import MPICH, OPENMPI
 
@@ -64,7 +64,7 @@ class Emitted:
         for note in self.notes:
             print(f"allemande: {note}", file=sys.stderr)
         if output == STDOUT:
-            sys.stdout.writelines(self.pieces)
+            standard_output().writelines(self.pieces)
             return
         self.write(Path(output))
         for name, value in self.settings.items():

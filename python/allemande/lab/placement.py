@@ -91,3 +91,11 @@ def hostfile(hosts: Sequence[str], placement: Placement, library: str) -> str:
             spare = int(openmpi and index == last)
             text += f"{host} slots={count + spare}\n" if openmpi else f"{host}:{count}\n"
     return text
+
+
+def number_of_ranks(asked: int | None, hosts: int) -> int:
+    """What `-n` asks for; one for each host where it asks for none."""
+    most = SLOTS_MAX * hosts
+    if asked is not None and not 1 <= asked <= most:
+        raise BadInput(f"-n {asked}: expected a number of ranks from 1 to {most}")
+    return hosts if asked is None else asked

@@ -29,7 +29,7 @@ from allemande.lab import (
 from allemande.lab import degrade as degradation
 from allemande.lab.inside import emulator, observe
 from allemande.lab.network import HOST_DEVICE, ROUTERS, Network, choose_forwarding, load_network
-from allemande.lab.placement import Placement, hostfile, spread
+from allemande.lab.placement import Placement, hostfile, number_of_ranks, spread
 from allemande.lab.stats import EmulatorStats, Stats
 from allemande.lab.timers import Timers, check_scale, choose_timers
 from allemande.topology import load_cluster
@@ -309,9 +309,7 @@ class Lab:
         and so do our own ALLEMANDE_ variables. With `preload`, the library to put into every rank,
         ALLEMANDE_CLUSTER names the effective cluster file. `arguments` are the launcher's own.
         """
-        ranks = len(self.hosts) if n is None else n
-        if ranks < 1:
-            raise BadInput(f"-n {ranks}: expected a number of ranks from 1 on")
+        ranks = number_of_ranks(n, len(self.hosts))
         chosen = mpi_launch.installation(library)
         where = placement or spread(ranks, len(self.hosts))
         text = hostfile(self.hosts, where, chosen.kind)

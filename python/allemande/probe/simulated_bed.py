@@ -8,6 +8,7 @@ from typing import Any
 
 from allemande import _core
 from allemande.cluster_files import find_cluster_file
+from allemande.errors import BadInput
 from allemande.framing import IP_UDP_BYTES
 from allemande.probe.packet_flows import Experiment
 from allemande.probe.record import Record
@@ -36,6 +37,8 @@ class SimulatedBed:
         self._options = options
         self._seed = int(options.get("seed", 1))
         self._cluster = parse_cluster(text, name)
+        if len(self._cluster.hosts) < 2:
+            raise BadInput(f"{name}: one host alone measures no network; expected two or more")
         self._number = 0
 
     @property

@@ -16,7 +16,7 @@ from allemande.control_characters import told
 from allemande.errors import BadInput
 from allemande.formats.cluster_imports import hint_at_kind, is_import, read_import
 from allemande.formats.recognise import IMPORT_FORMS
-from allemande.text_files import is_file
+from allemande.text_files import exists, is_file
 from allemande.topology import Cluster
 
 
@@ -58,7 +58,7 @@ def find_cluster(name: str | os.PathLike[str] | Cluster) -> Cluster:
     try:
         path = find_cluster_file(text)
     except BadInput:
-        if Path(text).suffix == ".toml" or len(Path(text).parts) > 1:
+        if Path(text).suffix == ".toml" or len(Path(text).parts) > 1 or exists(text):
             raise
         names = ready_made()
         close = get_close_matches(text, names, n=1)

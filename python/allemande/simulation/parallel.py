@@ -26,21 +26,23 @@ Work = Callable[[Item, SweepWatcher | None], Made]
 Ended = Callable[[int, Made], None]
 
 shared_progress: Any = None  # of a worker process: one slot per item
+shared_items: Sequence[Any] = ()  # of a worker process
 
 
-def _adopt_progress(slots: Any) -> None:
+def _adopt(slots: Any, items: Sequence[Any]) -> None:
     """Runs in each worker as it starts."""
-    global shared_progress
+    global shared_progress, shared_items
     shared_progress = slots
+    shared_items = items
     # A Ctrl-C reaches every process of the terminal: the first one says so, the others just end.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _work_shared(work: Work[Item, Made], index: int, item: Item) -> Made:
+def _work_shared(work: Work[Any, Made], index: int) -> Made:
     def tell(done: float) -> None:
         shared_progress[index] = done
 
-    made = work(item, tell)
+    made = work(shared_items[index], tell)
     shared_progress[index] = 1.0
     return made
 
@@ -65,15 +67,17 @@ def spread(
     # The dearest first, or the last one would run alone at the end.
     order = sorted(range(len(items)), key=lambda index: -costs[index])
     others = set(multiprocessing.active_children())
+    # The pool's pipe holds 64 KiB. Where an item does not fit, and those who read are ended, what
+    # writes it would wait for ever. So workers get the items as they start, and the pipe numbers.
     with ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_adopt_progress, initargs=(slots,)
+        workers, mp_context=context, initializer=_adopt, initargs=(slots, items)
     ) as pool:
-        futures: dict[Future[Made], int] = {
-            pool.submit(_work_shared, work, index, items[index]): index for index in order
-        }
         made: dict[int, Made] = {}
-        pending = set(futures)
         try:
+            futures: dict[Future[Made], int] = {
+                pool.submit(_work_shared, work, index): index for index in order
+            }
+            pending = set(futures)
             while pending:
                 done, pending = wait(pending, POLL_S, FIRST_COMPLETED)
                 for future in done:
