@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/hostlist.h"
@@ -90,9 +91,23 @@ Cluster with_rates(const Cluster& cluster, const std::vector<NamedLink>& links) 
 }
 
 Cluster scaled_checked(const Cluster& cluster, double factor) {
-  if (factor > 0 && factor <= 1e6) return topology::scaled(cluster, factor);
-  throw RaisedError{base::bad_input(fmt::format(
-      "scale {} cannot multiply rates; expected a number above 0, at most 1000000", factor))};
+  constexpr double kMost = 1e6, kRateMost = 1e9;  // of cluster files, too
+  if (!(factor >= 1 / kMost && factor <= kMost)) {
+    throw RaisedError{base::bad_input(fmt::format(
+        "scale {} cannot multiply rates; expected a number from 0.000001 to 1000000", factor))};
+  }
+  Cluster made = topology::scaled(cluster, factor);
+  double most = 0;
+  for (const topology::Link& link : made.links) {
+    most =
+        std::max({most, link.rate_up_mbit_s, link.rate_down_mbit_s, link.bidirectional_cap_mbit_s});
+  }
+  for (const topology::Switch& each : made.switches) most = std::max(most, each.backplane_mbit_s);
+  if (most <= kRateMost) return made;
+  throw RaisedError{base::bad_input(
+      fmt::format("scale {} makes a link or a switch faster than {:.0f} Mbit/s; expected a smaller "
+                  "one",
+                  factor, kRateMost))};
 }
 
 void bind_cluster_parts(nb::module_& m) {

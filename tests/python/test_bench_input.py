@@ -102,6 +102,7 @@ def test_by_itself_is_what_a_user_gets_who_says_nothing() -> None:
             "allemande+mpich:paths=4:path_policy=assigned",
             "joined by commas: 4,path_policy=assigned",
         ),
+        ("allemande+mpich:window=7,window_packets=8", "window_packets is given twice"),
         ("allemande+mpich:by-itself,paths=2", "by-itself takes no options; expected cluster=off"),
         ("allemande+mpich:by-itself:paths=2", "by-itself takes no options"),
         ("allemande+mpich:paths=40", "`40` is not valid; expected one of auto, 1..32"),

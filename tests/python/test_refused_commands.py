@@ -128,6 +128,8 @@ simulate tam-8x1
 topology .
     | .: a folder; expected a cluster file or one of the ready-made clusters
 topology tam-8x1
+    --scale 1e-323 | expected a number from 0.000001 to 1000000
+    --scale 500001 | makes a link or a switch faster than 1000000000 Mbit/s
     --output . | --output .: is a folder; expected a file
     --output LONG | File name too long; expected a writable file
     --lid-tables . | --lid-tables .: is a folder; expected a file

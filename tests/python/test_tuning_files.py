@@ -136,10 +136,17 @@ def test_older_releases_get_no_header_and_no_requests() -> None:
         ("5.0.7", 2),
         ("Open MPI v5.0.11", 2),
         ("6.0.0", 3),
+        ("6.0", 3),
     ],
 )
 def test_the_release_says_which_version(release: str, version: int) -> None:
     assert openmpi_rules.version_for(release) == version
+
+
+@pytest.mark.parametrize("release", ["5.0", "4.1", "six"])
+def test_what_is_no_single_release_is_refused(release: str) -> None:
+    with pytest.raises(BadInput, match=r"expected one as in 5\.0\.7"):
+        openmpi_rules.version_for(release)
 
 
 def test_version_3_has_the_keys_of_open_mpi_6() -> None:

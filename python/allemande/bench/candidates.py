@@ -232,6 +232,8 @@ def _parse_options(name: str, text: str) -> dict[str, str]:
             raise BadInput(f"candidate {name!r}: {item!r} is not valid; expected option=value")
         option = _find_option(name, key)
         where = f"candidate {name!r}: {option.key}"
+        if option.variable in environment:
+            raise BadInput(f"{where} is given twice; expected it once")
         _refuse_colons(where, value)
         environment[option.variable] = variable_text(option, check_value(option, where, value))
     return environment

@@ -81,12 +81,18 @@ class Rules:
         return None
 
 
+# Releases of these read files of different versions.
+DIFFER_WITHIN = (("4", "1"), ("5", "0"))
+
+
 def version_for(mpi_version: str) -> int:
     """The version of the file that a release of Open MPI reads: 1, 2 or 3."""
-    match = re.search(r"(\d+)\.(\d+)\.(\d+)", mpi_version)
+    match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", mpi_version)
     if match is None:
         raise BadInput(f"Open MPI {mpi_version!r} is no release; expected one as in 5.0.7")
-    release = tuple(int(part) for part in match.groups())
+    if match[3] is None and (match[1], match[2]) in DIFFER_WITHIN:
+        raise BadInput(f"Open MPI {mpi_version!r} is no single release; expected one as in 5.0.7")
+    release = tuple(int(part) for part in match.groups("0"))
     if release >= (6, 0, 0):
         return 3
     if release >= (5, 0, 7) or (4, 1, 8) <= release < (5, 0, 0):
