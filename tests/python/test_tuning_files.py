@@ -126,18 +126,11 @@ def test_older_releases_get_no_header_and_no_requests() -> None:
         openmpi_rules.write(make_table("openmpi", CHOICES), 1)
 
 
+RELEASES = {"4.1.4": 1, "4.1.7": 1, "4.1.8": 2, "5.0.6": 1, "5.0.7": 2, "v5.0.11": 2}
+
+
 @pytest.mark.parametrize(
-    ("release", "version"),
-    [
-        ("4.1.4", 1),
-        ("4.1.7", 1),
-        ("4.1.8", 2),
-        ("5.0.6", 1),
-        ("5.0.7", 2),
-        ("Open MPI v5.0.11", 2),
-        ("6.0.0", 3),
-        ("6.0", 3),
-    ],
+    ("release", "version"), [*RELEASES.items(), ("Open MPI v5.0.11", 2), ("6.0.0", 3), ("6.0", 3)]
 )
 def test_the_release_says_which_version(release: str, version: int) -> None:
     assert openmpi_rules.version_for(release) == version
