@@ -27,7 +27,7 @@
  * Threads. Different exchanges may be used by different threads at the same time. One exchange is
  * used by one thread at a time; a second one gets ALM_ERROR_BUSY. An exchange keeps a thread of its
  * own, with all signals blocked, that answers late peers between the calls. In a child after fork()
- * exchanges of the parent are inert: every call fails.
+ * exchanges of the parent are inert: no exchange is made.
  *
  * Sizes and displacements are in bytes. Strings are UTF-8 and end with a zero byte.
  *

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import atexit
 import json
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
@@ -135,7 +139,9 @@ def _keyval() -> int:
 
 def _close_freed() -> None:
     for token in [token for token in _attached if token.freed]:
-        _attached.pop(token).exchange.close()
+        freed = _attached.pop(token, None)  # another thread may have taken it meanwhile
+        if freed is not None:
+            freed.exchange.close()
 
 
 def _find(comm: Any) -> _Attached | None:
@@ -148,6 +154,29 @@ def _close_all() -> None:
     """Before mpi4py finalizes MPI."""
     while _attached:
         _attached.popitem()[1].exchange.close()
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """Calls the program's signal handlers afterwards, where they may raise.
+
+    One that raises between two collectives of this rank would leave the other ranks waiting.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread
+        return
+    came: list[int] = []
+    handlers = {each: signal.getsignal(each) for each in signal.valid_signals()}
+    held = {each: handler for each, handler in handlers.items() if callable(handler)}
+    for each in held:
+        signal.signal(each, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for each, handler in held.items():
+            signal.signal(each, handler)
+    for number in came:
+        signal.raise_signal(number)
 
 
 def _make(comm: Any, options: dict[str, object]) -> _Attached:
@@ -163,7 +192,8 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
     progress = _Progress()
     exchange = _core.Exchange(ranks, rank, allgather, progress, assignments)
     try:
-        code = exchange.open()
+        with _signals_later():
+            code = exchange.open()
     finally:
         progress.stop()
     state = _Attached(exchange, progress, ranks)
@@ -205,6 +235,8 @@ def _check_sites(sites: object, ranks: int) -> None:
 
 def _check_comm(comm: Any) -> None:
     mpi = _mpi()
+    if mpi.Is_finalized():
+        raise BadInput("MPI has been finalized; exchange before MPI.Finalize()")
     if not isinstance(comm, mpi.Comm):
         raise BadInput(
             f"comm is of type {type(comm).__name__}; expected an mpi4py intracommunicator, for "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -38,7 +39,16 @@ def _is_in_place(send: Any) -> bool:
     return type(send).__name__ == "InPlaceType"
 
 
+def _refuse_places(name: str, array: Any) -> None:
+    """What mpi4py has for no buffer at all."""
+    if _is_in_place(array):
+        raise BadBuffer(f"{name} is MPI.IN_PLACE, which stands for send alone; expected a buffer")
+    if type(array).__name__ == "BottomType":
+        raise BadBuffer(f"{name} is MPI.BOTTOM; expected a buffer")
+
+
 def _side(name: str, array: Any, datatype: Any, *, writable: bool) -> Side:
+    _refuse_places(name, array)
     if hasattr(array, "__cuda_array_interface__"):
         raise BadBuffer(f"{name} is in GPU memory; copy it to the host first")
     if isinstance(array, np.ndarray):
@@ -67,6 +77,7 @@ def _not_contiguous(name: str) -> str:
 
 
 def _numpy_bytes(name: str, array: np.ndarray[Any, Any]) -> tuple[memoryview, int, str]:
+    array = array.view(np.ndarray)  # of a masked array the data
     kind = str(array.dtype)
     if array.dtype.hasobject:
         raise BadBuffer(f"{name} holds Python objects (dtype {kind}), which have no fixed bytes")
@@ -87,7 +98,7 @@ def _check_datatype(name: str, datatype: Any, item_bytes: int, kind: str) -> Non
     else:
         try:
             size, extent = datatype.Get_size(), datatype.Get_extent()[1]
-        except AttributeError as error:
+        except (AttributeError, RuntimeError) as error:  # mpi4py's Exception: null, or freed
             raise BadBuffer(
                 f"{name}: {datatype!r} is no datatype; expected one like MPI.DOUBLE"
             ) from error
@@ -96,11 +107,32 @@ def _check_datatype(name: str, datatype: Any, item_bytes: int, kind: str) -> Non
                 f"{name}: the datatype has gaps ({size} bytes of data in {extent}); pass a "
                 "contiguous copy"
             )
+        if not datatype.is_predefined and not _packs_to_itself(datatype, size):
+            raise BadBuffer(
+                f"{name}: the datatype takes its bytes in another order, or begins elsewhere; pass "
+                "a contiguous copy"
+            )
     if size != item_bytes:
         raise BadBuffer(
             f"{name}: the datatype has {size} bytes, the items of the buffer have {item_bytes} "
             f"({kind})"
         )
+
+
+def _packs_to_itself(datatype: Any, size: int) -> bool:
+    """Whether the bytes of an element lie one after the other, from its beginning on."""
+    if tuple(datatype.Get_true_extent()) != (0, size):
+        return False
+    comm = getattr(sys.modules.get("mpi4py.MPI"), "COMM_SELF", None)
+    places = np.arange(size, dtype=np.uint64)
+    # Each byte tells its place, a byte of the number at a time.
+    for shift in range(0, max(size - 1, 1).bit_length(), 8):
+        source = (places >> np.uint64(shift)).astype(np.uint8)
+        packed = np.zeros(size, np.uint8)
+        datatype.Pack(source, packed, 0, comm)
+        if not np.array_equal(source, packed):
+            return False
+    return True
 
 
 def _fields(name: str, spec: Any) -> list[Any]:

@@ -123,6 +123,13 @@ Settings settings_of(const alm_exchange_config& config) {
   return settings;
 }
 
+int refuse_in_place(Exchange& exchange, const char* name) {
+  return exchange.fail(
+      ALM_ERROR_ARGUMENT,
+      fmt::format("{}: recv is ALM_IN_PLACE, which stands for send alone; expected a buffer",
+                  name));
+}
+
 // The arrays of one side as blocks; an ALM_ code.
 int read_blocks(Exchange& exchange, const char* side, const void* base, const size_t* bytes,
                 const size_t* displacements, std::vector<alm::capi::Block>& blocks) {
@@ -214,6 +221,7 @@ int alm_exchange_alltoall(alm_exchange* exchange, const void* send, void* recv,
       return made.fail(ALM_ERROR_ARGUMENT,
                        fmt::format("{}: send is NULL; expected a buffer or ALM_IN_PLACE", kName));
     }
+    if (recv == ALM_IN_PLACE) return refuse_in_place(made, kName);
     const auto* from = send == ALM_IN_PLACE ? nullptr : static_cast<const std::byte*>(send);
     return made.alltoall(kName, from, static_cast<std::byte*>(recv), bytes_per_rank);
   });
@@ -227,6 +235,7 @@ int alm_exchange_alltoallv(alm_exchange* exchange, const void* send, const size_
   Exchange& made = exchange->exchange;
   return guarded(made, kName, [&] {
     const bool in_place = send == ALM_IN_PLACE;
+    if (recv == ALM_IN_PLACE) return refuse_in_place(made, kName);
     if (!in_place) {
       const int code =
           read_blocks(made, "send", send, send_bytes, send_displacements, exchange->send);
@@ -249,9 +258,14 @@ const char* alm_error_message(const alm_exchange* exchange) {
 }
 
 int alm_exchange_counters(alm_exchange* exchange, char* text, size_t capacity, size_t* length) {
-  if (exchange == nullptr || (text == nullptr && capacity > 0)) return ALM_ERROR_ARGUMENT;
+  if (exchange == nullptr) return ALM_ERROR_ARGUMENT;
   Exchange& made = exchange->exchange;
   return guarded(made, "alm_exchange_counters", [&] {
+    if (text == nullptr && capacity > 0) {
+      return made.fail(
+          ALM_ERROR_ARGUMENT,
+          fmt::format("alm_exchange_counters: text is NULL, but capacity is {}", capacity));
+    }
     const std::string json = made.counters_json();
     if (length != nullptr) *length = json.size();
     if (capacity > 0) {

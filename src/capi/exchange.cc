@@ -150,6 +150,11 @@ int Exchange::compare(const job::JobRecord& mine, const std::string& wrong_here)
                             "expected rank {} of {}",
                             rank, all[rank].self, all[rank].ranks, rank, settings_.ranks));
   }
+  if (all[settings_.self].job.layout != mine.layout) {
+    return fail(ALM_ERROR_BOOTSTRAP,
+                fmt::format("place {} of the allgather does not hold what rank {} has contributed",
+                            settings_.self, settings_.self));
+  }
   job_.agreement = job::agree(job_.records);
   const std::string& who = job_.agreement.ranks;
   switch (job_.agreement.obstacle) {

@@ -254,6 +254,14 @@ static void options_body(struct rank* rank) {
   expect_create(rank, good, ALM_ERROR_CONFIG, "ALLEMANDE_NONSENSE: unknown environment variable");
 }
 
+/* As one that has forgotten to receive. */
+static int gather_nothing(void* context, const void* mine, size_t bytes, void* all) {
+  const struct rank* rank = context;
+  (void)mine;
+  memset(all, 0, bytes * rank->ranks);
+  return 0;
+}
+
 static void bootstrap_body(struct rank* rank) {
   alm_exchange_config config = rank_config(rank);
   for (int failing = 0; failing < 3; ++failing) {
@@ -262,6 +270,9 @@ static void bootstrap_body(struct rank* rank) {
     refuses(&config, ALM_ERROR_BOOTSTRAP, "allgather returned 17");
   }
   rank->silent_from = -1;
+  config.allgather = gather_nothing;
+  refuses(&config, ALM_ERROR_BOOTSTRAP, "of the allgather does not hold what rank");
+  config = rank_config(rank);
   config.self = 1 - config.self; /* not the order of the allgather */
   refuses(&config, ALM_ERROR_BOOTSTRAP,
           "place 0 of the allgather holds the contribution of rank 1 of 2");
@@ -439,6 +450,9 @@ static void counters_body(struct rank* rank) {
   CHECK(strstr(text, "\"exchanges\": 1,") != NULL);
   CHECK(strstr(text, "\"packets\": 0,") == NULL);
   CHECK(alm_exchange_counters(exchange, NULL, 5, NULL) == ALM_ERROR_ARGUMENT);
+  CHECK(strstr(alm_error_message(exchange), "text is NULL, but capacity is 5") != NULL);
+  CHECK(alm_exchange_alltoall(exchange, text, ALM_IN_PLACE, 8) == ALM_ERROR_ARGUMENT);
+  CHECK(strstr(alm_error_message(exchange), "recv is ALM_IN_PLACE") != NULL);
   free(text);
   alm_exchange_destroy(exchange);
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,13 @@ from allemande.api_buffers import BadBuffer, equal_blocks, vector_blocks
 from allemande.errors import BadInput
 
 InPlaceType = type("InPlaceType", (int,), {})
+BottomType = type("BottomType", (int,), {})
 
 
 class Datatype:
     """Like MPI.DOUBLE."""
+
+    is_predefined = True
 
     def __init__(self, size: int, extent: int | None = None) -> None:
         self.size, self.extent = size, size if extent is None else extent
@@ -24,6 +28,24 @@ class Datatype:
 
     def Get_extent(self) -> tuple[int, int]:  # noqa: N802
         return 0, self.extent
+
+
+class Derived(Datatype):
+    """Takes its bytes from these places."""
+
+    is_predefined = False
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__(len(places))
+        self.places = places
+
+    def Get_true_extent(self) -> tuple[int, int]:  # noqa: N802
+        return min(self.places), max(self.places) + 1 - min(self.places)
+
+    def Pack(  # noqa: N802
+        self, source: Any, packed: Any, position: int, _comm: object
+    ) -> None:
+        packed[position:] = source[list(self.places)]
 
 
 @pytest.mark.parametrize(
@@ -56,6 +78,15 @@ def test_in_place_sends_and_datatypes_are_recognised() -> None:
     source, target, block_bytes = equal_blocks(InPlaceType(1), [np.zeros(4), Datatype(8)], 4)
     assert (source, len(target), block_bytes) == (None, 32, 8)
     assert equal_blocks([np.zeros(4), "d"], np.zeros(4), 4)[2] == 8
+    assert equal_blocks([np.zeros(4), Derived(range(8))], np.zeros(4), 4)[2] == 8
+    long = np.zeros(4, "V600")
+    assert equal_blocks([long, Derived(range(600))], long.copy(), 4)[2] == 600
+
+
+def test_of_a_masked_array_the_data_count() -> None:
+    send = np.ma.masked_array(np.arange(4.0), mask=[True, False, False, True])
+    source, _, _ = equal_blocks(send, np.ma.zeros(4), 4)
+    assert source is not None and bytes(source) == np.arange(4.0).tobytes()
 
 
 READ_ONLY = np.zeros(4)
@@ -74,6 +105,15 @@ READ_ONLY.flags.writeable = False
         (bytes(4), bytes(4), "recv is read-only"),
         ([np.zeros(4), Datatype(4)], np.zeros(4), "datatype has 4 bytes, the items .* have 8"),
         ([np.zeros(4), Datatype(8, 16)], np.zeros(4), "the datatype has gaps"),
+        ([np.zeros(4), Derived([4, 5, 6, 7, 0, 1, 2, 3])], np.zeros(4), "in another order"),
+        ([np.zeros(4), Derived(range(8, 16))], np.zeros(4), "or begins elsewhere"),
+        (
+            [np.zeros(4, "V600"), Derived([*range(256, 600), *range(256)])],
+            np.zeros(4, "V600"),
+            "in another order",
+        ),
+        (np.zeros(4), InPlaceType(1), "recv is MPI.IN_PLACE, which stands for send alone"),
+        (np.zeros(4), BottomType(0), "recv is MPI.BOTTOM; expected a buffer"),
         ([np.zeros(4), 7], np.zeros(4), "7 is no datatype"),
         ([np.zeros(4), "nonsense"], np.zeros(4), "'nonsense' is no datatype"),
         ([np.zeros(4), [1], [2]], np.zeros(4), "alltoallv takes counts"),
