@@ -410,7 +410,8 @@ static void progress_body(struct rank* rank) {
   config.allgather = count_allgather;
   CHECK_OK(exchange, alm_exchange_create(&config, &exchange));
   const int making = gathered;
-  CHECK(making > 0 && making <= 10); /* two of them ask whether routers have answered */
+  /* Two of them ask whether routers have answered, two what a full frame takes. */
+  CHECK(making > 0 && making <= 12);
   progressed = 0;
   if (rank->self == 1) usleep(500000);
   equal_blocks(exchange, 1000, 1, 0);
@@ -451,7 +452,8 @@ static void counters_body(struct rank* rank) {
   CHECK(strstr(text, "\"packets\": 0,") == NULL);
   CHECK(alm_exchange_counters(exchange, NULL, 5, NULL) == ALM_ERROR_ARGUMENT);
   CHECK(strstr(alm_error_message(exchange), "text is NULL, but capacity is 5") != NULL);
-  CHECK(alm_exchange_alltoall(exchange, text, ALM_IN_PLACE, 8) == ALM_ERROR_ARGUMENT);
+  void* volatile in_place = ALM_IN_PLACE; /* compilers know that nothing is there */
+  CHECK(alm_exchange_alltoall(exchange, text, in_place, 8) == ALM_ERROR_ARGUMENT);
   CHECK(strstr(alm_error_message(exchange), "recv is ALM_IN_PLACE") != NULL);
   free(text);
   alm_exchange_destroy(exchange);
