@@ -15,6 +15,8 @@ struct rank {
 typedef void (*rank_main)(struct rank* rank);
 
 int rank_allgather(void* rank, const void* mine, size_t bytes, void* all);
+/* As one that has forgotten to receive. */
+int rank_gathers_nothing(void* rank, const void* mine, size_t bytes, void* all);
 
 /* Runs body in `ranks` processes and waits for all. Returns how many did not exit with 0; a rank
  * that is killed by SIGKILL, on purpose, does not count. */
