@@ -9,11 +9,7 @@ from __future__ import annotations
 
 import atexit
 import json
-import signal
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
@@ -21,6 +17,7 @@ from typing import Any
 
 from allemande import _core
 from allemande.api_buffers import BadBuffer, equal_blocks, vector_blocks
+from allemande.api_safety import close_once, signals_later
 from allemande.errors import BadInput, Failed
 
 __all__ = [
@@ -139,9 +136,7 @@ def _keyval() -> int:
 
 def _close_freed() -> None:
     for token in [token for token in _attached if token.freed]:
-        freed = _attached.pop(token, None)  # another thread may have taken it meanwhile
-        if freed is not None:
-            freed.exchange.close()
+        close_once(_attached, token)
 
 
 def _find(comm: Any) -> _Attached | None:
@@ -154,29 +149,6 @@ def _close_all() -> None:
     """Before mpi4py finalizes MPI."""
     while _attached:
         _attached.popitem()[1].exchange.close()
-
-
-@contextmanager
-def _signals_later() -> Iterator[None]:
-    """Calls the program's signal handlers afterwards, where they may raise.
-
-    One that raises between two collectives of this rank would leave the other ranks waiting.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # handlers run in the main thread
-        return
-    came: list[int] = []
-    handlers = {each: signal.getsignal(each) for each in signal.valid_signals()}
-    held = {each: handler for each, handler in handlers.items() if callable(handler)}
-    for each in held:
-        signal.signal(each, lambda number, _frame: came.append(number))
-    try:
-        yield
-    finally:
-        for each, handler in held.items():
-            signal.signal(each, handler)
-    for number in came:
-        signal.raise_signal(number)
 
 
 def _make(comm: Any, options: dict[str, object]) -> _Attached:
@@ -192,7 +164,7 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
     progress = _Progress()
     exchange = _core.Exchange(ranks, rank, allgather, progress, assignments)
     try:
-        with _signals_later():
+        with signals_later():
             code = exchange.open()
     finally:
         progress.stop()

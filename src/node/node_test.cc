@@ -271,7 +271,7 @@ TEST(Node, ARankThatMakesNoFurtherCallIsNotWaitedFor) {
     node->begin(1, std::nullopt);
     return differs(one_turn(*node, 2, 0),
                    "rank 1 is in MPI_Finalize and does not enter this exchange: do all ranks make "
-                   "the same calls?");
+                   "the same calls, with the same counts?");
   });
   processes.expect_all_well();
 }

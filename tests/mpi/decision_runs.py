@@ -74,8 +74,12 @@ def expect_missed(out: str, odd: int, ranks: int) -> None:
         told = re.findall(rf"CALL \d RANK {rank} CLASS (.*)", out)
         done = [line.startswith("none") for line in told]
         assert done == [rank == odd] * 2, out
-    missed = rf"rank {odd} on h\d (sends 0 bytes and )?takes another way than rank \d+ on h\d"
-    assert re.search(rf"CLASS truncate: .*{missed}, which sends it \d+ bytes", out), out
+    # It may have come to MPI_Finalize when the others look.
+    missed = (
+        r"(sends 0 bytes and )?takes another way than rank \d+ on h\d, which sends it \d+ bytes"
+    )
+    missed = rf"rank {odd} on h\d ({missed}|is in MPI_Finalize and does not enter this exchange)"
+    assert re.search(rf"CLASS truncate: .*{missed}", out), out
 
 
 def another_way(odd: int) -> str:

@@ -111,9 +111,9 @@ def test_unknown_host_lists_the_valid_ones() -> None:
         load_cluster("tam-8x4").limit_seconds(["h0", "h32"], 1)
 
 
-@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("factor", [0.0, -1.0, 1e-9, float("nan"), float("inf")])
 def test_scale_must_be_above_zero(factor: float) -> None:
-    with pytest.raises(BadInput, match="expected a number above 0"):
+    with pytest.raises(BadInput, match=r"expected a number from 0\.000001 to 1000000"):
         load_cluster("tam-8x4").scaled(factor)
 
 

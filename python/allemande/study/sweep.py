@@ -75,7 +75,11 @@ def _as_it_comes(candidate: Candidate) -> Candidate:
 
 
 def choose(against: Sequence[str]) -> list[Candidate]:
-    chosen = parse_candidates(against) if against else every_candidate()
+    chosen = parse_candidates(against)
+    if not against:
+        chosen = [
+            candidate for candidate in every_candidate() if candidate.stock or candidate.usual
+        ]
     return [_as_it_comes(candidate) for candidate in chosen]
 
 

@@ -69,7 +69,8 @@ std::string another_way_text(const std::string& peer, std::optional<std::uint64_
 
 std::string no_further_call_text(const std::string& peer) {
   return fmt::format(
-      "{} is in MPI_Finalize and does not enter this exchange: do all ranks make the same calls?",
+      "{} is in MPI_Finalize and does not enter this exchange: do all ranks make the same calls, "
+      "with the same counts?",
       peer);
 }
 
