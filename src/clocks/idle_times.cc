@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <utility>
+#include <vector>
 
 namespace alm::clocks {
 
@@ -25,16 +25,9 @@ IdleTimes idle_times(std::span<const base::Nanos> short_trips,
   }
   if (!all) times.round_trip = 0;
   // A frame passes two links at least, and each holds it until all of it has come.
-  times.frame = middle_time(std::move(longer)) / 2;
+  std::sort(longer.begin(), longer.end());
+  if (!longer.empty()) times.frame = longer[longer.size() / 2] / 2;
   return times;
-}
-
-base::Nanos middle_time(std::vector<base::Nanos> times) {
-  std::erase_if(times, [](base::Nanos time) { return time <= 0; });
-  if (times.empty()) return 0;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
 }
 
 }  // namespace alm::clocks

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "base/time.h"
 
@@ -19,8 +18,5 @@ struct IdleTimes {
 // too. The farthest may be the one that has not answered: then the round trip is not known.
 IdleTimes idle_times(std::span<const base::Nanos> short_trips,
                      std::span<const base::Nanos> full_trips, double share_of_answers);
-
-// The middle one of the times that are known; 0: none is.
-base::Nanos middle_time(std::vector<base::Nanos> times);
 
 }  // namespace alm::clocks

@@ -15,12 +15,6 @@ TEST(IdleTimes, TheFarthestHostCounts) {
   EXPECT_EQ(times.frame, 150);
 }
 
-TEST(MiddleTime, RanksThatKnowNothingDoNotCount) {
-  EXPECT_EQ(middle_time({0, 900, 100, -1, 1100, 0, 1000, 200}), 900);
-  EXPECT_EQ(middle_time({0, -1}), 0);
-  EXPECT_EQ(middle_time({}), 0);
-}
-
 TEST(IdleTimes, WhereOneHostIsSilentItMayBeTheFarthest) {
   const std::vector<base::Nanos> full{0, 500, 0, 600};
   const IdleTimes times = idle_times(std::vector<base::Nanos>{0, 100, 300, 200}, full, 0.25);

@@ -149,7 +149,6 @@ base::Status BringUp::open_udp() {
 
   if (auto settled = settle_paths(mine); !settled) return settled;
   std::uint32_t datagram_bytes = common_datagram_bytes();
-  if (auto measured = measure_times(datagram_bytes); !measured) return measured;
   if (auto said = say_hello(sets, datagram_bytes); !said) {
     if (datagram_bytes <= kSafeDatagramBytes) return said;
     if (auto shorter = say_shorter_hello(sets, datagram_bytes, said.error()); !shorter) {

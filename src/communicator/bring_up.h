@@ -112,7 +112,6 @@ class BringUp {
   base::Result<job::HostSites> measure_sites();
   void take_sites(job::HostSites found);
   void ask_network(std::uint32_t datagram_bytes) const;
-  base::Status measure_times(std::uint32_t datagram_bytes);
   void set_times(transport::Config& config) const;
   base::Status gather_sockets(const meeting::PeerRecord& mine);
   void warn(const std::string& reason, std::string_view consequence) const;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "clocks/idle_times.h"
@@ -75,22 +74,11 @@ void BringUp::ask_network(std::uint32_t datagram_bytes) const {
                   asked.size() - 1, text(times.round_trip), text(times.frame)));
 }
 
-// Collective. What one rank has measured holds what others asked at the same time, and may be far
-// too short: of a full frame counts what most have measured, or more.
-base::Status BringUp::measure_times(std::uint32_t datagram_bytes) {
-  if (members_.tuning) return {};
-  if (driver_ != nullptr && job_.idle_round_trip < 0) ask_network(datagram_bytes);
-  const base::Nanos own = driver_ != nullptr ? job_.frame_time.load() : 0;
-  std::vector<base::Nanos> frames(members_.ranks);
-  if (auto gathered = collectives_.gather(own, frames); !gathered) return gathered;
-  if (driver_ != nullptr) job_.frame_time = std::max(own, clocks::middle_time(std::move(frames)));
-  return {};
-}
-
 void BringUp::set_times(transport::Config& config) const {
   const double mbit_s = io::interface_speed(driver_->endpoint().local(0));
   config.link_time = mbit_s > 0 ? base::frame_time(config.datagram_bytes, mbit_s) : 0;
   if (members_.tuning) return;
+  if (job_.idle_round_trip < 0) ask_network(config.datagram_bytes);
   if (job_.idle_round_trip < 0) return;
   config.idle_round_trip = job_.idle_round_trip;
   if (config.link_time > 0) config.packet_time = config.link_time;
