@@ -10,6 +10,8 @@ from __future__ import annotations
 import atexit
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
@@ -164,8 +166,7 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
     progress = _Progress()
     exchange = _core.Exchange(ranks, rank, allgather, progress, assignments)
     try:
-        with signals_later():
-            code = exchange.open()
+        code = exchange.open()
     finally:
         progress.stop()
     state = _Attached(exchange, progress, ranks)
@@ -176,7 +177,7 @@ def _make(comm: Any, options: dict[str, object]) -> _Attached:
                 f"allemande: {state.unavailable}; exchanges of this communicator of {ranks} ranks "
                 "are left to the MPI library",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
     else:
         _check(code, exchange.error())
@@ -220,10 +221,17 @@ def _check_comm(comm: Any) -> None:
         raise BadInput("comm is an intercommunicator; expected an intracommunicator")
 
 
-def _state(comm: Any) -> _Attached:
+@contextmanager
+def _in_call(comm: Any) -> Iterator[_Attached]:
+    """The exchange of `comm`. The first call makes it, and signals wait until that is over."""
     _check_comm(comm)
     _close_freed()
-    return _find(comm) or _make(comm, {})
+    state = _find(comm)
+    if state is not None:
+        yield state
+        return
+    with signals_later():
+        yield _make(comm, {})
 
 
 def attach(comm: Any, **options: object) -> None:
@@ -242,7 +250,8 @@ def attach(comm: Any, **options: object) -> None:
     if _find(comm) is not None:
         raise BadInput("comm has its exchange already; call allemande.attach before the first one")
     _check_sites(options.get("sites"), comm.Get_size())
-    _make(comm, options)
+    with signals_later():
+        _make(comm, options)
 
 
 def counters(comm: Any) -> dict[str, Any]:
@@ -267,12 +276,12 @@ def alltoall(comm: Any, send: Any, recv: Any) -> None:
     items divide evenly among the ranks; `[array, MPI.DOUBLE]` is taken, too. `send` may be
     MPI.IN_PLACE. Other threads of the process run meanwhile.
     """
-    state = _state(comm)
-    source, target, block_bytes = equal_blocks(send, recv, state.ranks)
-    if state.unavailable:
-        comm.Alltoall(send, recv)
-    else:
-        _run(state, lambda: state.exchange.alltoall(source, target, block_bytes))
+    with _in_call(comm) as state:
+        source, target, block_bytes = equal_blocks(send, recv, state.ranks)
+        if state.unavailable:
+            comm.Alltoall(send, recv)
+        else:
+            _run(state, lambda: state.exchange.alltoall(source, target, block_bytes))
 
 
 def alltoallv(comm: Any, send: Any, recv: Any) -> None:
@@ -282,12 +291,12 @@ def alltoallv(comm: Any, send: Any, recv: Any) -> None:
     or `[array, counts, displacements, datatype]`, counted in items of the array. Without
     displacements blocks lie back to back. `send` may be MPI.IN_PLACE.
     """
-    state = _state(comm)
-    source, out, target, into = vector_blocks(send, recv, state.ranks)
-    if state.unavailable:
-        comm.Alltoallv(send, recv)
-    else:
-        _run(state, lambda: state.exchange.alltoallv(source, out, target, into))
+    with _in_call(comm) as state:
+        source, out, target, into = vector_blocks(send, recv, state.ranks)
+        if state.unavailable:
+            comm.Alltoallv(send, recv)
+        else:
+            _run(state, lambda: state.exchange.alltoallv(source, out, target, into))
 
 
 def _run(state: _Attached, call: Any) -> None:

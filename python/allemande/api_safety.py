@@ -35,5 +35,5 @@ def signals_later() -> Iterator[None]:
     finally:
         for each, handler in held.items():
             signal.signal(each, handler)
-    for number in came:
-        signal.raise_signal(number)
+        for number in came:
+            signal.raise_signal(number)

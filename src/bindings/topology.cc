@@ -91,7 +91,7 @@ Cluster with_rates(const Cluster& cluster, const std::vector<NamedLink>& links) 
 }
 
 Cluster scaled_checked(const Cluster& cluster, double factor) {
-  constexpr double kMost = 1e6, kRateMost = 1e9;  // of cluster files, too
+  constexpr double kMost = 1e6;
   if (!(factor >= 1 / kMost && factor <= kMost)) {
     throw RaisedError{base::bad_input(fmt::format(
         "scale {} cannot multiply rates; expected a number from 0.000001 to 1000000", factor))};
@@ -103,11 +103,11 @@ Cluster scaled_checked(const Cluster& cluster, double factor) {
         std::max({most, link.rate_up_mbit_s, link.rate_down_mbit_s, link.bidirectional_cap_mbit_s});
   }
   for (const topology::Switch& each : made.switches) most = std::max(most, each.backplane_mbit_s);
-  if (most <= kRateMost) return made;
+  if (most <= topology::kRateMax) return made;
   throw RaisedError{base::bad_input(
       fmt::format("scale {} makes a link or a switch faster than {:.0f} Mbit/s; expected a smaller "
                   "one",
-                  factor, kRateMost))};
+                  factor, topology::kRateMax))};
 }
 
 void bind_cluster_parts(nb::module_& m) {

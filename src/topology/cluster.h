@@ -28,6 +28,7 @@ struct Host {
   std::vector<Nic> further = {};  // [i] of link i + 1, in the order of links
 };
 inline constexpr std::uint32_t kHostLinksMax = 8;
+inline constexpr double kRateMax = 1e9;  // Mbit/s
 
 struct Switch {
   std::string name;

@@ -104,7 +104,7 @@ base::Result<Options> read_options(std::string_view name, const NameParts& parts
     const std::string_view text = item.substr(std::min(equals + 1, item.size()));
     const auto real = number<double>(text);
     const auto whole = number<std::uint32_t>(text);
-    if (key == "rate_mbit_s" && real && *real > 0 && *real <= 1e9) {
+    if (key == "rate_mbit_s" && real && *real > 0 && *real <= kRateMax) {
       out.medium.rate_mbit_s = *real;
     } else if (key == "latency_us" && real && *real >= 0 && *real <= 1e9) {
       out.medium.latency_us = *real;

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kFormat = 1;
 constexpr std::uint32_t kQueueMaxPackets = 10'000'000;
-constexpr Range kRate{.low = 0, .high = 1e9, .above_low = true};
-constexpr Range kRateOrNone{.low = 0, .high = 1e9};
+constexpr Range kRate{.low = 0, .high = kRateMax, .above_low = true};
+constexpr Range kRateOrNone{.low = 0, .high = kRateMax};
 constexpr Range kAlphaOrNone{.low = 0, .high = 1000};
 constexpr Range kPrice{.low = 0, .high = 1e9};
 constexpr Range kLatency{.low = 0, .high = 1e9};

@@ -38,5 +38,8 @@ def test_a_handler_that_raises_waits_until_the_exchange_is_made() -> None:
             signal.raise_signal(signal.SIGALRM)
             made = True
         assert made and signal.getsignal(signal.SIGALRM) is raises
+        with pytest.raises(TimeoutError), signals_later():
+            signal.raise_signal(signal.SIGALRM)
+            raise ValueError  # the signal is not lost with it
     finally:
         signal.signal(signal.SIGALRM, before)
